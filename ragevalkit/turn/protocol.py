@@ -1,7 +1,7 @@
-"""What agent, stand-ins and scoring agree on: the marker of a refusal and the form of tool results.
+"""What agent, stand-ins and scoring agree on: the marker of a refusal, the form of tool results.
 
-Public: `DECLINE_MARKER`, `SEARCH_RESULTS`, `RESULT_TEXT_CHARS`, `split_marker`, `search_result`, `cite_result`,
-`tool_error`.
+Public: `DECLINE_MARKER`, `SEARCH_RESULTS`, `RESULT_TEXT_CHARS`, `split_marker`, `search_result`,
+`cite_result`, `tool_error`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,19 @@ SEARCH_RESULTS = 5
 RESULT_TEXT_CHARS = 1500
 """Most characters of a page's text in one search result."""
 
-_MARKER = re.compile(rf"\A[\s*_\"'`>\[(]*{re.escape(DECLINE_MARKER)}[\s*_\"'`\])]*[:.,;–—-]*\s*", re.I)
+_CLOSERS = "[*_\"'`\\])]*"
+_MARKER = re.compile(
+    rf"\A[\s*_\"'`>\[(#\u200b\ufeff]*{re.escape(DECLINE_MARKER)}(?![^\W_])"
+    rf"{_CLOSERS}(?:\s*[:.,;!–—-]+{_CLOSERS})?\s*",
+    re.I,
+)
 
 
 def split_marker(reply: str) -> tuple[bool, str]:
     """Whether `reply` starts with the marker, and what follows it (all of it where it doesn't).
 
-    Emphasis, quotes and brackets around the marker are allowed, and any case.
+    Emphasis, quotes and brackets around the marker are allowed, and any case; they go with it, and
+    so does the punctuation after it.
     """
     found = _MARKER.match(reply)
     return (True, reply[found.end() :]) if found else (False, reply)

@@ -1,0 +1,52 @@
+"""Where a turn's time went: the parts add up to its wall time.
+
+Public: `PARTS`, `compose`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ragevalkit.turn.record import Call, Channel, Round
+
+PARTS = ("wait", "reasoning", "tool_arguments", "answer", "tools", "retries", "harness")
+"""wait: sent to first token (queue, network, prefill), and last token to the end of the stream;
+reasoning, tool_arguments, answer: from token to token, by the channel of the later one; tools: in
+the tools; retries: failed attempts and the pauses after them; harness: all the rest, which is this
+tool's own time."""
+
+
+def compose(rounds: Iterable[Round], wall_ms: float) -> dict[str, float]:
+    """Milliseconds of each of `PARTS`; they sum to `wall_ms`, to a microsecond a part.
+
+    Tool calls of one round run one after the other, so their times add up.
+    """
+    parts = dict.fromkeys(PARTS, 0.0)
+    for round_ in rounds:
+        clock = round_.clock
+        decoding = {
+            "reasoning": _decoding(round_.reasoning_channel),
+            "tool_arguments": _decoding(round_.tool_channel),
+            "answer": _decoding(round_.answer_channel),
+        }
+        for part, spent_ms in decoding.items():
+            parts[part] += spent_ms
+        parts["wait"] += clock.ended_ms - clock.sent_ms - sum(decoding.values())
+        parts["tools"] += sum(map(_running, round_.calls))
+        if round_.attempts:
+            parts["retries"] += clock.sent_ms - round_.attempts[0].sent_ms
+            if round_.attempts[-1].waited_s is not None:
+                # the turn's time ran out in the pause before the next attempt
+                parts["retries"] += wall_ms - clock.ended_ms
+    parts["harness"] = wall_ms - sum(parts.values())
+    return {part: round(ms, 3) for part, ms in parts.items()}
+
+
+def _decoding(channel: Channel | None) -> float:
+    return sum(channel.gaps_ms) if channel else 0.0
+
+
+def _running(call: Call) -> float:
+    if call.started_ms is None or call.ended_ms is None:
+        return 0.0
+    return call.ended_ms - call.started_ms
