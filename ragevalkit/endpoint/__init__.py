@@ -1,0 +1,1 @@
+"""OpenAI-compatible endpoints: profiles, the client, and the reading of its streams."""

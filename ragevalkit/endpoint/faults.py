@@ -1,0 +1,106 @@
+"""What went wrong with a request, and whether to ask again.
+
+Public: `Fault`, `status_fault`, `stream_fault`, `readable`, `shortened`, `RETRYABLE`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ragevalkit.turn.record import RoundState
+
+RETRYABLE = frozenset(
+    {
+        RoundState.TRUNCATED,
+        RoundState.CUT,
+        RoundState.STALLED,
+        RoundState.UNREACHABLE,
+        RoundState.BUSY,
+        RoundState.SERVER_ERROR,
+    }
+)
+
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context length|max_model_len"
+    r"|context (?:length|window|size)|available context|too many tokens"
+    r"|(?:prompt|input) (?:is )?too long|longer than the maximum model length",
+    re.I,
+)
+_LONGEST_MESSAGE = 500
+
+
+@dataclass(eq=False)
+class Fault(Exception):
+    """A failed attempt."""
+
+    state: RoundState
+    message: str
+    status: int | None = None
+    retry_after_s: float | None = None
+    """Seconds that the server asked to wait."""
+
+    @property
+    def retryable(self) -> bool:
+        return self.state in RETRYABLE
+
+
+def status_fault(status: int, body: str, retry_after: str | None = None) -> Fault:
+    """The fault of an answer whose status is no success."""
+    message = f"HTTP {status}: {readable(_said(body))}" if body.strip() else f"HTTP {status}"
+    wait = _seconds(retry_after)
+    if status in (408, 409, 429):
+        return Fault(RoundState.BUSY, message, status, wait)
+    if status >= 500:
+        return Fault(RoundState.SERVER_ERROR, message, status, wait)
+    if status in (401, 403, 404):
+        return Fault(RoundState.REFUSED, message, status)
+    if 300 <= status < 400:
+        return Fault(RoundState.NOT_AN_API, message, status)
+    overflow = status == 413 or _OVERFLOW.search(body)
+    return Fault(RoundState.OVERFLOW if overflow else RoundState.REJECTED, message, status)
+
+
+def stream_fault(error: dict[str, Any], status: int | None) -> Fault:
+    """The fault of an error object inside a stream that began with a success."""
+    message = readable(str(error.get("message") or error))
+    code = error.get("code")
+    if _OVERFLOW.search(f"{message} {code}"):
+        return Fault(RoundState.OVERFLOW, message, status)
+    if str(code) in ("408", "409", "429"):
+        return Fault(RoundState.BUSY, message, status)
+    return Fault(RoundState.SERVER_ERROR, message, status)
+
+
+def _said(body: str) -> str:
+    """The message of an error object; any other body as it is."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return body
+    for key in ("error", "message", "detail"):
+        if isinstance(value, dict) and value.get(key):
+            value = value[key]
+    return value if isinstance(value, str) else body
+
+
+def readable(body: str) -> str:
+    """A server's words on one line, without markup."""
+    text = re.sub(r"<(script|style)\b.*?</\1>|<[^<>]*>", " ", body, flags=re.S | re.I)
+    return " ".join(text.split())
+
+
+def shortened(text: str) -> str:
+    """`text` cut at a length that fits a log, and without what no UTF-8 file can hold."""
+    text = text.encode(errors="replace").decode()
+    return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    try:
+        seconds = float(retry_after or "")
+    except ValueError:
+        return None  # a date; our own pause serves as well
+    return seconds if 0 <= seconds < float("inf") else None
