@@ -1,0 +1,75 @@
+"""`python -m ragevalkit.standin baseline|mock`: one built-in endpoint in this process.
+
+Prints `{"port": ..., "model": ...}` on one line once it listens, and ends when standard input
+does (`--stay`: when interrupted). Exit status 2: a bad scenario or a port that is taken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from ragevalkit.errors import InputError
+from ragevalkit.standin.events import Brain
+from ragevalkit.standin.launch import NAMES
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve until the end; gives the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m ragevalkit.standin")
+    parser.add_argument("name", choices=NAMES)
+    parser.add_argument("--scenario", type=Path, help="what mock does, as a TOML file")
+    parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
+    parser.add_argument("--stay", action="store_true", help="don't end with standard input")
+    options = parser.parse_args(arguments)
+    if options.scenario is not None and options.name != "mock":
+        parser.error("--scenario is for mock")
+    if not options.stay:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        threading.Thread(target=_end_with_stdin, daemon=True).start()
+    try:
+        asyncio.run(_serve(_brain(options.name, options.scenario), options.port))
+    except KeyboardInterrupt:
+        return 130
+    except (InputError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _brain(name: str, scenario: Path | None) -> Brain:
+    if name == "baseline":
+        from ragevalkit.standin.baseline import Baseline
+
+        return Baseline()
+    from ragevalkit.standin.mock import Mock
+    from ragevalkit.standin.scenario import load_scenario
+
+    return Mock(load_scenario(scenario))
+
+
+async def _serve(brain: Brain, port: int) -> None:
+    from ragevalkit.standin.server import serve
+
+    def ready(taken: int) -> None:
+        print(json.dumps({"port": taken, "model": brain.wire.model}), flush=True)
+
+    await serve(brain, port, ready)
+
+
+def _end_with_stdin() -> None:
+    with contextlib.suppress(OSError):
+        while os.read(0, 4096):
+            pass
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""What a brain says: the events of one reply, and the pieces of text that count as tokens.
+
+Public: `Brain`, `Wire`, the events (`Wait`, `Open`, `Text`, `Call`, `Arguments`, `Finish`,
+`Respond`, `Silence`, `Cut`, `End`, `StreamError`), `Event`, `Channel`, `pieces`, `words`,
+`count_tokens`, `tokens_of`, `within_budget`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from ragevalkit.standin.request import ChatRequest
+
+Channel = Literal["reasoning", "answer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing until `ms` milliseconds after the previous deadline (the first: the arrival)."""
+
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Response headers and the chunk that carries only the role; any later event implies it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One delta of reasoning or answer text; each piece is a token."""
+
+    channel: Channel
+    pieces: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Start of a tool call: its id (left out where empty) and name, and arguments if at once."""
+
+    index: int
+    id: str
+    name: str
+    pieces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """One delta of the arguments of the call at `index`; each piece is a token."""
+
+    index: int
+    pieces: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """End of the reply: the finish reason, usage where the client asked for it, `[DONE]`."""
+
+    reason: str | None
+    usage: bool = True
+    done: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Respond:
+    """A whole HTTP response in place of a completion; only before headers were sent."""
+
+    status: int
+    body: bytes
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Nothing any more, with the connection held open until the client leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The connection breaks: reset at once, or `halfway` through the bytes of a next event."""
+
+    halfway: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The body ends cleanly here, without finish reason, usage or `[DONE]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamError:
+    """An error object inside a stream that began with 200."""
+
+    error: Mapping[str, Any]
+
+
+Event = Wait | Open | Text | Call | Arguments | Finish | Respond | Silence | Cut | End | StreamError
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """How the endpoint spells its chunks."""
+
+    model: str
+    """Name in `/v1/models` and in every chunk."""
+    reasoning_field: str = "reasoning"
+    """Delta field of reasoning text: vLLM's `reasoning`, or `reasoning_content`."""
+    continuous_usage: bool = False
+    """Honours `stream_options.continuous_usage_stats`: usage so far on every chunk."""
+    token_ids: bool = False
+    """Honours `return_token_ids`: a `token_ids` list in every choice that carries tokens."""
+
+
+class Brain(Protocol):
+    """Maps a request to the events of its reply."""
+
+    wire: Wire
+
+    def reply(self, request: ChatRequest) -> Iterable[Event]:
+        """The events in order; the last is `Finish` or a fault. May not raise."""
+        ...
+
+    def models(self) -> Respond | Silence | None:
+        """What `GET /v1/models` does instead of listing the one model; None: it lists it."""
+        ...
+
+
+_PIECE = re.compile(r"\s*(?:[^\W\d_]{1,6}|\d{1,3}|_|[^\w\s])|\s+")
+_WORD = re.compile(r"\s*\S+|\s+")
+
+
+def pieces(text: str) -> tuple[str, ...]:
+    """`text` cut into the stand-ins' tokens: up to 6 letters, 3 digits or one sign each.
+
+    Joined again they give `text`.
+    """
+    return tuple(_PIECE.findall(text))
+
+
+def words(text: str) -> Iterator[tuple[str, ...]]:
+    """The pieces of `text`, a word with the space before it at a time."""
+    for word in _WORD.findall(text):
+        yield pieces(word)
+
+
+@lru_cache(maxsize=256)
+def count_tokens(text: str) -> int:
+    """Number of `pieces(text)`; remembered, as each round sends the earlier rounds again."""
+    return len(_PIECE.findall(text))
+
+
+def tokens_of(event: Event) -> int:
+    """Tokens that the event carries; a call's name counts as well."""
+    match event:
+        case Text() | Arguments():
+            return len(event.pieces)
+        case Call():
+            return count_tokens(event.name) + len(event.pieces)
+        case _:
+            return 0
+
+
+def within_budget(events: Iterable[Event], limit: int | None) -> Iterator[Event]:
+    """`events`, ended with finish reason `length` after `limit` tokens; None: no limit."""
+    if limit is None:
+        yield from events
+        return
+    left = limit
+    for event in events:
+        tokens = tokens_of(event)
+        if tokens <= left:
+            left -= tokens
+            yield event
+            continue
+        if left and isinstance(event, Text | Arguments):
+            yield replace(event, pieces=event.pieces[:left])
+        yield Finish("length")
+        return
