@@ -1,0 +1,1 @@
+"""The agent that answers questions with `search` and `cite`."""
