@@ -1,0 +1,172 @@
+"""The summary of a run: summary.json.
+
+Public: `Summary`, `Rate`, `Timing`, `Tally`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from pydantic import BaseModel, ConfigDict
+
+from ragevalkit.scoring.defects import DEFECTS
+from ragevalkit.scoring.metrics import METRICS
+from ragevalkit.scoring.outcome import Outcome
+from ragevalkit.scoring.score import SCORER_VERSION, Score
+from ragevalkit.scoring.timing import TurnTiming
+from ragevalkit.stats import clustered_wilson, percentiles
+from ragevalkit.turn.composition import PARTS
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Rate(_Model):
+    """A rate k/n with its 95 % interval; value and interval are null where n is 0."""
+
+    k: int | None
+    n: int
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class Quantiles(_Model):
+    """Percentiles; null where there are too few values or the percentile never came."""
+
+    p50: float | None
+    p90: float | None
+    p99: float | None
+    n: int
+    censored: int
+
+
+class Timing(_Model):
+    """Clocks over the scored turns."""
+
+    ttft_ms: Quantiles
+    first_answer_ms: Quantiles
+    turn_s: Quantiles
+    tpot_ms: Quantiles
+    rounds: Quantiles
+    tool_rounds: Quantiles
+    tokens_estimated: int
+    """Turns whose token counts, and so their tpot_ms, are estimated at least in part."""
+    composition: dict[str, float | None]
+    """Share of all turns' time that each part took."""
+
+
+class Detector(_Model):
+    """How often marker and text detector read a reply differently: the detector's own error."""
+
+    disagreements: int
+    n: int
+
+
+class Summary(_Model):
+    """What a run came to. Rates are over the scored turns."""
+
+    run: str
+    scorer: int = SCORER_VERSION
+    planned: int
+    """Turns that the run was to have."""
+    turns: int
+    """Turns on record."""
+    scored: int
+    infra_errors: int
+    metrics: dict[str, Rate]
+    outcomes: dict[str, dict[str, int]]
+    """Outcome counts of `answerable` and `unanswerable` questions."""
+    defects: dict[str, int]
+    """Turns with each defect; those that were not found are left out."""
+    detector: Detector
+    timing: Timing
+
+
+class Tally:
+    """Takes scored turns one by one and keeps only what the summary needs."""
+
+    def __init__(self) -> None:
+        self.scored = 0
+        self.outcomes: dict[bool, Counter[Outcome]] = {True: Counter(), False: Counter()}
+        self.defects: Counter[str] = Counter()
+        self.disagreements = 0
+        self._metrics: dict[str, dict[str, list[bool]]] = {
+            name: defaultdict(list) for name in METRICS
+        }
+        self._timings: list[TurnTiming] = []
+
+    @property
+    def turns(self) -> int:
+        return self.scored + self.infra_errors
+
+    @property
+    def infra_errors(self) -> int:
+        return sum(counts[Outcome.INFRA_ERROR] for counts in self.outcomes.values())
+
+    def add(self, score: Score, timing: TurnTiming) -> None:
+        """Take one turn."""
+        self.outcomes[score.answerable][score.outcome] += 1
+        if score.outcome is Outcome.INFRA_ERROR:
+            return
+        self.scored += 1
+        self.defects.update(score.defects)
+        self.disagreements += score.detectors_disagree
+        self._timings.append(timing)
+        for name, value in score.metrics.items():
+            if value is not None:
+                self._metrics[name][score.question_hash].append(value)
+
+    def rate(self, metric: str) -> Rate:
+        """A metric so far, with its interval."""
+        clusters = self._metrics[metric].values()
+        n, k = sum(map(len, clusters)), sum(map(sum, clusters))
+        interval = clustered_wilson(clusters)
+        if interval is None:
+            return Rate(k=0, n=0, value=None, low=None, high=None)
+        return Rate(k=k, n=n, value=k / n, low=interval.low, high=interval.high)
+
+    def summary(self, run: str, planned: int) -> Summary:
+        """The summary of the turns taken so far."""
+        return Summary(
+            run=run,
+            planned=planned,
+            turns=self.turns,
+            scored=self.scored,
+            infra_errors=self.infra_errors,
+            metrics={name: self.rate(name) for name in METRICS},
+            outcomes={
+                name: {str(outcome): counts[outcome] for outcome in Outcome}
+                for name, counts in (
+                    ("answerable", self.outcomes[True]),
+                    ("unanswerable", self.outcomes[False]),
+                )
+            },
+            defects={name: self.defects[name] for name in DEFECTS if self.defects[name]},
+            detector=Detector(disagreements=self.disagreements, n=self.scored),
+            timing=self._timing(),
+        )
+
+    def _timing(self) -> Timing:
+        timings = self._timings
+        return Timing(
+            ttft_ms=_quantiles([t.ttft_ms for t in timings]),
+            first_answer_ms=_quantiles([t.first_answer_ms for t in timings]),
+            turn_s=_quantiles([t.turn_s for t in timings]),
+            # a turn without a second token has no time per token; nothing there was cut off
+            tpot_ms=_quantiles([t.tpot_ms for t in timings if t.tpot_ms is not None]),
+            rounds=_quantiles([float(t.rounds) for t in timings]),
+            tool_rounds=_quantiles([float(t.tool_rounds) for t in timings]),
+            tokens_estimated=sum(t.tokens_estimated for t in timings),
+            composition=self._composition(),
+        )
+
+    def _composition(self) -> dict[str, float | None]:
+        totals = {part: sum(t.composition_ms[part] for t in self._timings) for part in PARTS}
+        wall = sum(totals.values())
+        return {part: total / wall if wall else None for part, total in totals.items()}
+
+
+def _quantiles(values: list[float | None] | list[float]) -> Quantiles:
+    return Quantiles(**percentiles(values)._asdict())

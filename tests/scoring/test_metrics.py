@@ -1,0 +1,265 @@
+"""The metrics as a table: small turns, and what each of them counts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+from scoring.turns import (
+    ANSWER,
+    ANSWERABLE,
+    DECLINE,
+    UNANSWERABLE,
+    call,
+    cited,
+    page,
+    round_,
+    turn,
+)
+
+from ragevalkit.bank import Question
+from ragevalkit.scoring.citations import covers_all_groups, evidence_groups, is_evidence
+from ragevalkit.scoring.metrics import METRICS
+from ragevalkit.scoring.score import SCORER_VERSION, Score, score_turn
+from ragevalkit.turn.record import Ended, Turn
+
+LEAKED = '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>'
+HIT = round_(call("search", "book:1", "guide:4"))
+MISS = round_(call("search", "book:4", "guide:5"))
+CITE = round_(call("cite"))
+
+
+def about(*evidence: dict[str, Any]) -> dict[str, Any]:
+    return ANSWERABLE | {"evidence": list(evidence)}
+
+
+def at(place: str, group: int = 0) -> dict[str, Any]:
+    document, _, number = place.rpartition(":")
+    return {"document": document, "page": int(number), "group": group}
+
+
+class Case(NamedTuple):
+    what: str
+    turn: Turn
+    metrics: dict[str, bool | None]
+    """Those that the case is about."""
+
+
+REPLIES = [
+    Case(
+        "an answer with all that belongs to it",
+        turn(HIT, CITE, reply=ANSWER, citations=(cited("guide:4"),)),
+        {
+            "answered": True,
+            "searched_first": True,
+            "evidence_retrieved": True,
+            "cited_correct_page": True,
+            "refused_correctly": None,
+            "over_refused": False,
+            "malformed_calls": False,
+        },
+    ),
+    Case(
+        "a correct refusal",
+        turn(MISS, reply=DECLINE, question=UNANSWERABLE),
+        {
+            "answered": True,
+            "searched_first": True,
+            "evidence_retrieved": None,
+            "cited_correct_page": None,
+            "refused_correctly": True,
+            "over_refused": None,
+            "malformed_calls": False,
+        },
+    ),
+    Case(
+        "an answer that isn't in the documents",
+        turn(MISS, reply=ANSWER, question=UNANSWERABLE),
+        {"answered": True, "refused_correctly": False, "over_refused": None},
+    ),
+    Case(
+        "a refusal of what is in the documents",
+        turn(HIT, reply=DECLINE),
+        {"answered": True, "refused_correctly": None, "over_refused": True},
+    ),
+    Case(
+        "a hedge is no refusal",
+        turn(HIT, reply=f"{DECLINE}. {ANSWER}", question=UNANSWERABLE),
+        {"answered": True, "refused_correctly": False},
+    ),
+    Case(
+        "asking back is an answer, and no refusal",
+        turn(HIT, reply="Which of the pumps do you mean?"),
+        {"answered": True, "over_refused": False},
+    ),
+    Case(
+        "no output is neither answer nor refusal",
+        turn(HIT, reply="", question=UNANSWERABLE),
+        {"answered": False, "refused_correctly": False},
+    ),
+    Case(
+        "no output on an answerable question",
+        turn(HIT, ended=Ended.ROUND_LIMIT),
+        {"answered": False, "over_refused": False, "cited_correct_page": False},
+    ),
+    Case(
+        "infrastructure errors are undefined everywhere",
+        turn(HIT, CITE, ended=Ended.INFRA_ERROR, citations=(cited("guide:4"),)),
+        dict.fromkeys(METRICS, None),
+    ),
+    Case(
+        "infrastructure errors on an unanswerable question",
+        turn(ended=Ended.INFRA_ERROR, question=UNANSWERABLE),
+        dict.fromkeys(METRICS, None),
+    ),
+]
+
+SEARCHED_FIRST = [
+    ("one search", turn(MISS, reply=ANSWER), True),
+    ("search and cite in one round", turn(round_(call(), call("cite")), reply=ANSWER), True),
+    ("a malformed search, then a good one", turn(round_(call(defect="schema")), HIT, CITE), True),
+    ("a malformed cite ran nothing", turn(round_(call("cite", defect="schema")), HIT), True),
+    ("an unknown tool ran nothing", turn(round_(call("x", defect="unknown_tool")), HIT), True),
+    ("a search, and the turn ended without a reply", turn(HIT, ended=Ended.TURN_TIMEOUT), True),
+    ("no call at all", turn(reply=ANSWER), False),
+    ("no round at all", turn(ended=Ended.TURN_TIMEOUT), False),
+    ("cite first", turn(CITE, HIT, reply=ANSWER), False),
+    ("cite first in one round", turn(round_(call("cite"), call()), reply=ANSWER), False),
+    ("cite only", turn(CITE, reply=ANSWER), False),
+    ("only a malformed search", turn(round_(call(defect="not_json")), reply=ANSWER), False),
+    ("malformed search, then cite", turn(round_(call(defect="schema")), CITE, HIT), False),
+    (
+        "a search that didn't run any more",
+        turn(round_(call(result=None)), ended=Ended.TOOL_RESULT_LIMIT),
+        False,
+    ),
+    ("a search left in the text", turn(reply=f"{LEAKED}{ANSWER}"), False),
+]
+
+EVIDENCE_RETRIEVED = [
+    ("among the results", turn(HIT, reply=ANSWER), True),
+    ("in a later search", turn(MISS, HIT, reply=ANSWER), True),
+    ("same page of another document", turn(MISS, reply=ANSWER), False),
+    ("no results", turn(round_(call()), reply=ANSWER), False),
+    ("cited, but never among results", turn(CITE, reply="", citations=(cited("guide:4"),)), False),
+    # the model was never sent what the last round's tools returned
+    ("in the last round allowed", turn(HIT, ended=Ended.ROUND_LIMIT), False),
+    ("before the last round allowed", turn(HIT, MISS, ended=Ended.ROUND_LIMIT), True),
+    ("before the request that failed", turn(HIT, round_(), ended=Ended.CONTEXT_OVERFLOW), True),
+    (
+        "one of two groups suffices",
+        turn(HIT, reply=ANSWER, question=about(at("guide:4"), at("guide:9", 1))),
+        True,
+    ),
+]
+
+TWO_GROUPS = about(at("guide:4"), at("guide:5"), at("book:1", 1))
+CITED_CORRECT_PAGE = [
+    ("the page", ANSWERABLE, ["guide:4"], True),
+    ("the page among others", ANSWERABLE, ["guide:1", "guide:4", "book:9"], True),
+    ("the page twice", ANSWERABLE, ["guide:4", "guide:4"], True),
+    ("no citation", ANSWERABLE, [], False),
+    ("another page", ANSWERABLE, ["guide:5"], False),
+    ("another document", ANSWERABLE, ["book:4"], False),
+    ("with suffix", ANSWERABLE, ["guide.pdf:4"], True),
+    ("in other case", ANSWERABLE, ["GUIDE:4"], True),
+    ("with suffix in other case", ANSWERABLE, ["Guide.PDF:4"], True),
+    ("bank with suffix", about(at("guide.md:4")), ["guide:4"], True),
+    ("bank in other case", about(at("Guide:4")), ["guide:4"], True),
+    ("both with the same suffix", about(at("guide.md:4")), ["guide.md:4"], True),
+    ("both with other suffixes", about(at("guide.md:4")), ["guide.pdf:4"], False),
+    ("in another Unicode composition", about(at("caf\u00e9:4")), ["cafe\u0301:4"], True),
+    ("what is no suffix belongs to the name", about(at("guide.v2:4")), ["guide:4"], False),
+    ("another folder", about(at("a/guide:4")), ["guide:4"], False),
+    ("same folder", about(at("a/guide:4")), ["a/guide:4"], True),
+    ("a page that doesn't exist", ANSWERABLE, ["guide:99"], False),
+    ("one alternative", about(at("guide:4"), at("guide:5")), ["guide:5"], True),
+    ("both groups", TWO_GROUPS, ["book:1", "guide:5"], True),
+    ("one group twice", TWO_GROUPS, ["guide:4", "guide:5"], False),
+    ("the other group alone", TWO_GROUPS, ["book:1"], False),
+    ("groups may have any numbers", about(at("guide:4", 7), at("book:1", 3)), ["guide:4"], False),
+    ("one page in two groups", about(at("guide:4"), at("guide:4", 1)), ["guide:4"], True),
+]
+
+MALFORMED_CALLS = [
+    ("a good call", turn(HIT, reply=ANSWER), False),
+    ("no call", turn(reply=ANSWER), False),
+    ("not JSON", turn(round_(call(defect="not_json")), HIT, reply=ANSWER), True),
+    ("truncated", turn(round_(call(defect="truncated")), reply=ANSWER), True),
+    ("unknown tool", turn(round_(call("x", defect="unknown_tool")), reply=ANSWER), True),
+    ("schema, recovered", turn(round_(call(defect="schema", recovered=True)), reply=ANSWER), True),
+    ("left in the reply", turn(HIT, reply=f"{ANSWER}{LEAKED}"), True),
+    ("left in the reasoning", turn(HIT, round_(reasoning=LEAKED)), True),
+    ("thought of, then made", turn(round_(call(), reasoning=LEAKED), reply=ANSWER), False),
+    ("duplicate id", turn(HIT, round_(call(duplicate_id=True)), reply=ANSWER), True),
+    ("JSON in prose", turn(HIT, reply='It is set by {"name": "x", "port": 1}.'), False),
+    (
+        "a citation of a page that doesn't exist",
+        turn(CITE, reply="", citations=(cited("guide:99", exists=False),)),
+        False,
+    ),
+]
+
+CASES = [
+    *REPLIES,
+    *(Case(what, made, {"searched_first": holds}) for what, made, holds in SEARCHED_FIRST),
+    *(Case(what, made, {"evidence_retrieved": holds}) for what, made, holds in EVIDENCE_RETRIEVED),
+    *(
+        Case(
+            what,
+            turn(CITE, reply=ANSWER, question=question, citations=tuple(map(cited, pages))),
+            {"cited_correct_page": holds},
+        )
+        for what, question, pages, holds in CITED_CORRECT_PAGE
+    ),
+    *(Case(what, made, {"malformed_calls": holds}) for what, made, holds in MALFORMED_CALLS),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.what)
+def test_metrics(case: Case) -> None:
+    metrics = score_turn(case.turn).metrics
+    assert list(metrics) == list(METRICS)
+    assert {name: metrics[name] for name in case.metrics} == case.metrics
+
+
+def test_every_metric_is_true_false_and_undefined_somewhere() -> None:
+    for name in METRICS:
+        values = {score_turn(case.turn).metrics[name] for case in CASES}
+        assert values == {True, False, None}, name
+
+
+def test_metrics_are_those_of_the_contract() -> None:
+    over = {name: (metric.over, metric.higher_is_better) for name, metric in METRICS.items()}
+    assert over == {
+        "answered": ("scored", True),
+        "searched_first": ("scored", True),
+        "evidence_retrieved": ("answerable", True),
+        "cited_correct_page": ("answerable", True),
+        "refused_correctly": ("unanswerable", True),
+        "over_refused": ("answerable", False),
+        "malformed_calls": ("scored", False),
+    }
+
+
+def test_a_score_names_its_turn_and_survives_its_line() -> None:
+    scored = score_turn(turn(MISS, reply="The documents do not mention the price.", repeat=3))
+    question = Question.model_validate(ANSWERABLE)
+    assert (scored.question_id, scored.question_hash, scored.repeat) == ("a", question.hash, 3)
+    assert (scored.scorer, scored.answerable) == (SCORER_VERSION, True)
+    assert scored.detectors_disagree, "declined without the marker"
+    assert Score.model_validate_json(scored.model_dump_json()) == scored
+
+
+def test_an_infrastructure_error_has_no_defects_and_no_disagreement() -> None:
+    scored = score_turn(turn(round_(call(defect="schema")), ended=Ended.INFRA_ERROR))
+    assert (scored.defects, scored.detectors_disagree) == ([], False)
+
+
+def test_evidence_groups_are_ordered_and_complete() -> None:
+    evidence = Question.model_validate(TWO_GROUPS).evidence
+    assert [[e.page for e in group] for group in evidence_groups(evidence)] == [[4, 5], [1]]
+    assert evidence_groups([]) == []
+    assert not covers_all_groups([page("guide:4")], [])
+    assert is_evidence(page("book:1"), evidence)
+    assert not is_evidence(page("book:2"), evidence)
