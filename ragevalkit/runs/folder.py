@@ -1,0 +1,159 @@
+"""The folder of a run: its files, and what is finished in it.
+
+Public: `RunFolder`, `check_run_name`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+from pydantic import ValidationError
+
+from ragevalkit.errors import InputError, RunFolderError
+from ragevalkit.turn.record import Turn
+
+_NAME = re.compile(r"[^\s./\\\x00-\x1f][^/\\\x00-\x1f]*")
+
+
+def check_run_name(name: str) -> str:
+    """`name`, if it names a folder inside reports/.
+
+    Raises:
+        InputError: it would lead elsewhere.
+    """
+    if not _NAME.fullmatch(name) or len(name.encode()) > 200:
+        raise InputError(
+            f"run name '{name}' can't be used: it becomes a folder in reports/, so it must not be "
+            "empty, start with a dot, or hold / or \\"
+        )
+    return name
+
+
+class RunFolder:
+    """`reports/<run>/`; its files are described in docs/files.md."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        self.manifest = path / "run.json"
+        self.turns = path / "turns.jsonl"
+        self.attempts = path / "attempts.jsonl"
+        self.scores = path / "scores.jsonl"
+        self.summary = path / "summary.json"
+        self.report = path / "report.html"
+        self._lock: BinaryIO | None = None
+
+    def open(self) -> None:
+        """Make the folder and hold its lock until the process ends or `release` is called.
+
+        Raises:
+            InputError: another process is writing to it.
+            RunFolderError: it can't be made.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = (self.path / ".lock").open("wb")
+        except OSError as error:
+            raise RunFolderError(f"can't make {self.path}: {error.strerror}") from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise InputError(
+                f"another ragevalkit is writing to {self.path}; wait for it, or choose another "
+                "--name"
+            ) from error
+
+    def release(self) -> None:
+        """Give the lock back; a folder in which no turn was finished is removed."""
+        if not self.turns.exists() or not self.turns.stat().st_size:
+            for path in (self.manifest, self.turns, self.attempts, self.path / ".lock"):
+                path.unlink(missing_ok=True)
+            with suppress(OSError):  # something else lies in it
+                self.path.rmdir()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def read_manifest(self) -> dict[str, Any] | None:
+        """run.json, or None where the folder holds no run yet.
+
+        Raises:
+            InputError: it isn't JSON.
+        """
+        try:
+            manifest = orjson.loads(self.manifest.read_bytes())
+        except FileNotFoundError:
+            if self.turns.exists() and self.turns.stat().st_size:
+                raise InputError(f"{self.path} has turns but no run.json; move it away") from None
+            return None
+        except (OSError, orjson.JSONDecodeError) as error:
+            raise InputError(f"{self.manifest} is damaged: {error}") from error
+        if not isinstance(manifest, dict) or "settings" not in manifest:
+            raise InputError(f"{self.manifest} is no manifest of a run")
+        return manifest
+
+    def read_turns(self) -> Iterator[Turn]:
+        """The turns on record. A last line that was cut off by a crash is left out.
+
+        Raises:
+            InputError: another line is damaged.
+        """
+        if not self.turns.exists():
+            return
+        with self.turns.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    return
+                try:
+                    yield Turn.model_validate_json(line)
+                except ValidationError as error:
+                    first = error.errors()[0]
+                    field = ".".join(map(str, first["loc"]))
+                    raise InputError(
+                        f"{self.turns}, line {number} is damaged: {field} {first['msg']}; delete "
+                        "the line and the same command asks that question again"
+                    ) from error
+
+    def keep_turns(self, keep: set[tuple[str, int]]) -> None:
+        """Drop all lines of turns.jsonl but those of these (question id, repeat), at once.
+
+        Also drops last lines that were cut off.
+        """
+        if self.turns.exists():
+            with self.turns.open("rb") as file:
+                lines = [line for line in file if line.endswith(b"\n")]
+            replace_file(self.turns, (line for line in lines if _key(line) in keep))
+        if self.attempts.exists():
+            content = self.attempts.read_bytes()
+            if content and not content.endswith(b"\n"):
+                replace_file(self.attempts, [content[: content.rfind(b"\n") + 1]])
+
+
+def replace_file(path: Path, parts: Iterable[bytes]) -> None:
+    """Write a file so that a crash leaves the old or the new one, never half.
+
+    Raises:
+        RunFolderError: the disk is full, or the folder can't be written.
+    """
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        with temporary.open("wb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise RunFolderError(f"can't write {path}: {error.strerror}") from error
+
+
+def _key(line: bytes) -> tuple[str, int]:
+    record = orjson.loads(line)
+    return record["question_id"], record["repeat"]
