@@ -1,0 +1,165 @@
+"""Tables as values: terminal and page show the same ones, to the same digit.
+
+Public: `Table`, `run_tables`, `corpus_table`, `pages_table`, `endpoints_table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ragevalkit.report.numbers import count, interval, milliseconds, percent, rate, seconds
+
+if TYPE_CHECKING:
+    from ragevalkit.corpus import Corpus, DocumentInfo, Page
+    from ragevalkit.endpoint.profile import Profile
+    from ragevalkit.scoring.summary import Quantiles, Summary
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, column heads and rows; the first column is text, the others are numbers."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    notes: list[str] = field(default_factory=list)
+    text_columns: int = 1
+    """How many columns, from the left, hold text."""
+
+
+def run_tables(summary: Summary) -> list[Table]:
+    """The tables of a run: metrics, outcomes, defects, timing, composition."""
+    tables = [_metrics(summary), _outcomes(summary), _timing(summary), _composition(summary)]
+    if summary.defects:
+        tables.insert(2, _defects(summary))
+    return tables
+
+
+def _metrics(summary: Summary) -> Table:
+    from ragevalkit.scoring.metrics import METRICS
+
+    rows = []
+    for name, value in summary.metrics.items():
+        metric = METRICS[name]
+        rows.append(
+            [
+                name,
+                metric.over,
+                rate(value.k, value.n),
+                percent(value.value),
+                interval(value.low, value.high),
+                "" if metric.higher_is_better else "lower is better",
+            ]
+        )
+    return Table(
+        "Metrics", ["metric", "over", "k/n", "rate", "95 % interval", ""], rows, text_columns=2
+    )
+
+
+def _outcomes(summary: Summary) -> Table:
+    kinds = list(summary.outcomes)
+    outcomes = dict.fromkeys(name for counts in summary.outcomes.values() for name in counts)
+    rows = [
+        [outcome, *(str(summary.outcomes[kind].get(outcome, 0)) for kind in kinds)]
+        for outcome in outcomes
+    ]
+    detector = summary.detector
+    notes = [
+        f"Marker and text detector read {detector.disagreements} of {detector.n} replies "
+        "differently: the detector's own error."
+    ]
+    return Table("Outcomes", ["outcome", *kinds], rows, notes)
+
+
+def _defects(summary: Summary) -> Table:
+    from ragevalkit.scoring.defects import DEFECTS
+
+    rows = [[name, DEFECTS[name], str(turns)] for name, turns in summary.defects.items()]
+    return Table("Defects", ["defect", "what it means", "turns"], rows, text_columns=2)
+
+
+def _timing(summary: Summary) -> Table:
+    timing = summary.timing
+    rows = [
+        _quantiles("first token of a turn's first round", timing.ttft_ms, milliseconds),
+        _quantiles(
+            "first token of the reply, from the turn's start", timing.first_answer_ms, milliseconds
+        ),
+        _quantiles("whole turn", timing.turn_s, seconds),
+        _quantiles("time per output token", timing.tpot_ms, milliseconds),
+        _quantiles("rounds", timing.rounds, count),
+        _quantiles("tool rounds", timing.tool_rounds, count),
+    ]
+    notes = ["p90 needs 29 turns, p99 needs 299."]
+    if timing.tokens_estimated:
+        notes.append(f"Token counts of {timing.tokens_estimated} turns are estimated in part.")
+    return Table("Timing", ["", "p50", "p90", "p99", "n", "never came"], rows, notes)
+
+
+def _quantiles(name: str, of: Quantiles, written: object) -> list[str]:
+    assert callable(written)
+    return [name, written(of.p50), written(of.p90), written(of.p99), str(of.n), str(of.censored)]
+
+
+def _composition(summary: Summary) -> Table:
+    parts = summary.timing.composition
+    row = [percent(share) for share in parts.values()]
+    return Table(
+        "Where the turns' time went",
+        [part.replace("_", " ") for part in parts],
+        [row],
+        text_columns=0,
+    )
+
+
+def corpus_table(corpus: Corpus) -> Table:
+    """Documents of a corpus, a row each."""
+    rows = [
+        [
+            info.name,
+            info.file,
+            str(info.pages),
+            info.pagination,
+            _label_range(info.labels),
+            ", ".join(map(str, info.pages_without_text)) or "none",
+        ]
+        for info in corpus.documents.values()
+    ]
+    notes = [f"{corpus.page_count:,} pages, hash {corpus.hash[:16]}"]
+    columns = ["document", "file", "pages", "pages by", "printed labels", "pages without text"]
+    return Table(f"Corpus {corpus.path}", columns, rows, notes, text_columns=2)
+
+
+def pages_table(pages: Iterable[tuple[DocumentInfo, Page]]) -> Table:
+    """Pages, a row each."""
+    rows = [
+        [
+            info.name,
+            str(page.index),
+            page.label or "",
+            f"{len(page.text):,}" if page.text.strip() else "no text",
+            " ".join(page.text.split())[:60],
+        ]
+        for info, page in pages
+    ]
+    columns = ["document", "page", "printed label", "characters", "begins"]
+    return Table("Pages", columns, rows)
+
+
+def endpoints_table(profiles: Iterable[Profile], built_in: Mapping[str, str]) -> Table:
+    """Known endpoints, a row each."""
+    rows = [[name, "built in", "", meaning] for name, meaning in built_in.items()]
+    rows += [
+        [p.name, p.base_url, p.model or "", ", ".join(filter(None, (p.precision, p.hardware)))]
+        for p in profiles
+    ]
+    return Table("Endpoints", ["name", "address", "model", "what it is"], rows, text_columns=4)
+
+
+def _label_range(labels: list[str | None]) -> str:
+    given = [label for label in labels if label]
+    if not given:
+        return "none"
+    return given[0] if len(given) == 1 else f"{given[0]} … {given[-1]}"

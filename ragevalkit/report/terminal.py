@@ -1,0 +1,62 @@
+"""Tables in the terminal.
+
+Public: `print_run`, `print_table`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from ragevalkit.report.tables import Table, run_tables
+
+if TYPE_CHECKING:
+    from ragevalkit.scoring.summary import Summary
+
+_RESULTS = ("report.html", "summary.json", "turns.jsonl", "scores.jsonl", "run.json")
+
+PIPE_WIDTH = 120
+"""Columns where standard output is no terminal."""
+
+
+def print_run(summary: Summary, folder: Path) -> None:
+    """A run's tables, and where its files are."""
+    console = _console()
+    partly = f" of {summary.planned} planned" if summary.turns < summary.planned else ""
+    console.print(
+        Text(
+            f"\n{summary.run}: {summary.turns} turns{partly}, {summary.scored} scored, "
+            f"{summary.infra_errors} lost to infrastructure errors",
+            style="bold",
+        )
+    )
+    for table in run_tables(summary):
+        print_table(table, console)
+    files = [name for name in _RESULTS if (folder / name).exists()]
+    console.print(Text(f"\nResults are in {folder}/: {', '.join(files)}"))
+
+
+def print_table(table: Table, console: Console | None = None) -> None:
+    """One table, with its notes below."""
+    console = console or _console()
+    shown = RichTable(title=Text(table.title), title_justify="left", box=SIMPLE, pad_edge=False)
+    for position, column in enumerate(table.columns):
+        is_text = position < table.text_columns
+        shown.add_column(
+            Text(column), justify="left" if is_text else "right", overflow="fold", no_wrap=False
+        )
+    for row in table.rows:
+        shown.add_row(*map(Text, row))
+    console.print(shown)
+    for note in table.notes:
+        console.print(Text(note, style="dim"))
+
+
+def _console() -> Console:
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
