@@ -210,11 +210,10 @@ class ChatClient:
         Tells a server that is down from one that fails at a certain turn.
         """
         message = {"role": "user", "content": "Reply with OK."}
-        body = {"model": model, "messages": [message], "max_tokens": 8, "stream": True}
+        body = {"model": model, "messages": [message], "max_completion_tokens": 8, "stream": True}
+        content = orjson.dumps({**body, **self.profile.extra_body})
         try:
-            await self._stream(
-                orjson.dumps(body), StreamReader(), AttemptClock(time.perf_counter_ns())
-            )
+            await self._stream(content, StreamReader(), AttemptClock(time.perf_counter_ns()))
         except Fault as fault:
             return fault
         return None
@@ -276,7 +275,11 @@ class ChatClient:
             )
         if kind == "application/json":
             body = await response.aread()
-            reader.take_whole(body, time.perf_counter_ns())
+            if not body.lstrip().startswith((b"data:", b"event:", b":")):
+                reader.take_whole(body, time.perf_counter_ns())
+                return
+            reader.feed(body, time.perf_counter_ns())  # a stream under the wrong label
+            reader.close(time.perf_counter_ns())
             return
         reads = response.aiter_bytes()
         async for read in reads:
@@ -361,7 +364,7 @@ def _unusable(profile: Profile, fault: Fault) -> str:
         RoundState.REJECTED: "see the profile's sampling, extra_body and strict",
         RoundState.NOT_AN_API: "the address should end with the API's root, usually /v1",
         RoundState.UNREACHABLE: "is the server running, and is the address right?",
-        RoundState.STALLED: "is the model still loading? --stall-timeout allows more",
+        RoundState.STALLED: "is the model still loading? --stall-timeout gives a reply more time",
     }.get(fault.state, "see the server's log")
     return f"endpoint {profile.base_url} can't be used: {fault.message}; {advice}"
 
