@@ -1,8 +1,8 @@
 """What a brain says: the events of one reply, and the pieces of text that count as tokens.
 
-Public: `Brain`, `Wire`, the events (`Wait`, `Open`, `Text`, `Call`, `Arguments`, `Finish`,
-`Respond`, `Silence`, `Cut`, `End`, `StreamError`), `Event`, `Channel`, `pieces`, `words`,
-`count_tokens`, `tokens_of`, `within_budget`.
+Public: `Brain`, `Wire`, the events (`Wait`, `Open`, `Text`, `Call`, `Arguments`, `Together`, `Raw`,
+`Finish`, `Respond`, `Silence`, `Cut`, `End`, `StreamError`), `Event`, `Delta`, `Channel`, `pieces`,
+`words`, `count_tokens`, `tokens_of`, `within_budget`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from ragevalkit.standin.dialect import Dialect, UsageOn
 
 if TYPE_CHECKING:
     from ragevalkit.standin.request import ChatRequest
@@ -28,7 +30,17 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Response headers and the chunk that carries only the role; any later event implies it."""
+    """Response headers, and the role's chunk if the dialect has one; any later event implies it.
+
+    With it comes what the server will say about the cost of this reply.
+    """
+
+    usage_on: UsageOn | None = None
+    """None: as the dialect has it."""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    """Laid over every usage object."""
+    cached_tokens: int = 0
+    queue_ms: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +55,8 @@ class Text:
 class Call:
     """Start of a tool call: its id (left out where empty) and name, and arguments if at once."""
 
-    index: int
+    index: int | None
+    """Left out where None."""
     id: str
     name: str
     pieces: tuple[str, ...] = ()
@@ -53,8 +66,26 @@ class Call:
 class Arguments:
     """One delta of the arguments of the call at `index`; each piece is a token."""
 
-    index: int
+    index: int | None
     pieces: tuple[str, ...]
+    id: str = ""
+    """The call's id and name once more; left out where empty."""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Several deltas in one event, perhaps with the finish reason."""
+
+    parts: tuple[Text | Call | Arguments, ...]
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Bytes in the stream that are no chunk."""
+
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +95,8 @@ class Finish:
     reason: str | None
     usage: bool = True
     done: bool = True
+    chunk: bool = True
+    """False: the last `Together` has brought the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +111,11 @@ class Respond:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Nothing any more, with the connection held open until the client leaves."""
+    """No event any more, with the connection held open until the client leaves."""
+
+    ping: bytes = b""
+    ping_ms: float = 0
+    """Between pings, once headers were sent; 0: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +137,19 @@ class StreamError:
     error: Mapping[str, Any]
 
 
-Event = Wait | Open | Text | Call | Arguments | Finish | Respond | Silence | Cut | End | StreamError
+Delta = Text | Call | Arguments | Together
+"""The events that bear tokens."""
+
+Event = Wait | Open | Delta | Raw | Finish | Respond | Silence | Cut | End | StreamError
 
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How the endpoint spells its chunks."""
+    """What an endpoint calls itself and how it spells its chunks."""
 
     model: str
     """Name in `/v1/models` and in every chunk."""
-    reasoning_field: str = "reasoning"
-    """Delta field of reasoning text: vLLM's `reasoning`, or `reasoning_content`."""
-    continuous_usage: bool = False
-    """Honours `stream_options.continuous_usage_stats`: usage so far on every chunk."""
-    token_ids: bool = False
-    """Honours `return_token_ids`: a `token_ids` list in every choice that carries tokens."""
+    dialect: Dialect = field(default_factory=Dialect)
 
 
 class Brain(Protocol):
@@ -162,6 +197,8 @@ def tokens_of(event: Event) -> int:
             return len(event.pieces)
         case Call():
             return count_tokens(event.name) + len(event.pieces)
+        case Together():
+            return sum(map(tokens_of, event.parts))
         case _:
             return 0
 
@@ -172,7 +209,8 @@ def within_budget(events: Iterable[Event], limit: int | None) -> Iterator[Event]
         yield from events
         return
     left = limit
-    for event in events:
+    rest = iter(events)
+    for event in rest:
         tokens = tokens_of(event)
         if tokens <= left:
             left -= tokens
@@ -180,5 +218,6 @@ def within_budget(events: Iterable[Event], limit: int | None) -> Iterator[Event]
             continue
         if left and isinstance(event, Text | Arguments):
             yield replace(event, pieces=event.pieces[:left])
-        yield Finish("length")
+        end = next((later for later in rest if isinstance(later, Finish)), Finish(None))
+        yield replace(end, reason="length", chunk=True)
         return

@@ -15,15 +15,12 @@ from collections.abc import Callable, Iterable
 import orjson
 from aiohttp import web
 
+from ragevalkit.standin.engine_request import parse_engine_request
 from ragevalkit.standin.events import (
-    Arguments,
     Brain,
-    Call,
     Cut,
     End,
     Event,
-    Finish,
-    Open,
     Respond,
     Silence,
     StreamError,
@@ -31,8 +28,8 @@ from ragevalkit.standin.events import (
     Wait,
     within_budget,
 )
-from ragevalkit.standin.request import BadRequest, ChatRequest, parse_request
-from ragevalkit.standin.wire import ChunkWriter, completion, error_body
+from ragevalkit.standin.request import BadRequest, ChatRequest
+from ragevalkit.standin.wire import ChunkWriter, completion, error_body, to_json
 
 _LARGEST_BODY = 256 * 1024 * 1024
 _KEEP_ALIVE_S = 300.0
@@ -71,7 +68,7 @@ class _Endpoint:
     async def chat(self, request: web.Request) -> web.StreamResponse:
         pace = _Pace()
         try:
-            asked = parse_request(await request.read())
+            asked = parse_engine_request(await request.read())
         except BadRequest as error:
             kind = "invalid_request_error"
             return _json(400, error_body(str(error), kind, param=error.param))
@@ -93,36 +90,31 @@ class _Endpoint:
         response = web.StreamResponse(headers=_STREAM_HEADERS)
         for event in events:
             if isinstance(event, Wait):
+                chunks.waited(event.ms)
                 await pace.wait(event.ms)
                 continue
             if isinstance(event, Respond):
                 return _respond(event)
             if not response.prepared and not isinstance(event, Cut | Silence):
                 await response.prepare(request)
-                await response.write(chunks.role())
+                for write in chunks.start(event):
+                    await response.write(write)
             match event:
-                case Text() | Call() | Arguments():
-                    await response.write(chunks.delta(event))
-                    await asyncio.sleep(0)
-                case Finish():
-                    for chunk in chunks.finish(event):
-                        await response.write(chunk)
-                case StreamError():
-                    for chunk in chunks.error(event.error):
-                        await response.write(chunk)
-                    break
                 case Silence():
-                    await _forever()
+                    await _silence(response, event)
                 case Cut():
                     if event.halfway and response.prepared:
-                        whole = chunks.delta(Text("answer", (" and",)))
+                        whole = b"".join(chunks.render(Text("answer", (" and",))))
                         await response.write(whole[: len(whole) // 2])
                     _break(request, reset=not event.halfway)
                     return response
                 case End():
                     break
-                case Open():
-                    pass
+            for write in chunks.render(event):
+                await response.write(write)
+            await asyncio.sleep(0)
+            if isinstance(event, StreamError):
+                break
         await response.write_eof()
         return response
 
@@ -142,7 +134,7 @@ class _Endpoint:
                 case Respond():
                     return _respond(event)
                 case StreamError():
-                    return _json(200, orjson.dumps({"error": event.error}))
+                    return _json(200, to_json({"error": event.error}))
                 case Silence():
                     await _forever()
                 case Cut():
@@ -167,6 +159,14 @@ def _json(status: int, body: bytes) -> web.Response:
 def _respond(event: Respond) -> web.Response:
     headers = {"Content-Type": event.content_type, **event.headers}
     return web.Response(status=event.status, body=event.body, headers=headers)
+
+
+async def _silence(response: web.StreamResponse, event: Silence) -> None:
+    """Pings, where there are any and the stream has begun, until the client leaves."""
+    while event.ping_ms and response.prepared:
+        await asyncio.sleep(event.ping_ms / 1000)
+        await response.write(event.ping)
+    await _forever()
 
 
 async def _forever() -> None:

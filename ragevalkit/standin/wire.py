@@ -1,21 +1,35 @@
 """Events as the bytes of an OpenAI chat completion, streamed or whole.
 
-Public: `Tally`, `ChunkWriter`, `completion`, `error_body`, `DONE`.
+Public: `ChunkWriter`, `completion`, `error_body`, `to_json`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
 import orjson
 
-from ragevalkit.standin.events import Arguments, Call, Event, Finish, Text, Wire, tokens_of
+from ragevalkit.standin.dialect import Dialect, Spelling
+from ragevalkit.standin.engine_request import EngineRequest
+from ragevalkit.standin.events import (
+    Arguments,
+    Call,
+    Delta,
+    Event,
+    Finish,
+    Open,
+    Raw,
+    StreamError,
+    Text,
+    Together,
+    Wire,
+    pieces,
+)
 from ragevalkit.standin.request import ChatRequest
-
-DONE = b"data: [DONE]\n\n"
+from ragevalkit.standin.usage import Tally
 
 
 def error_body(
@@ -26,105 +40,213 @@ def error_body(
     return orjson.dumps({"error": error})
 
 
-@dataclass(slots=True)
-class Tally:
-    """Tokens of one request so far."""
-
-    prompt: int
-    completion: int = 0
-    reasoning: int = 0
-
-    def add(self, event: Event) -> None:
-        """Count one event's tokens."""
-        tokens = tokens_of(event)
-        self.completion += tokens
-        if isinstance(event, Text) and event.channel == "reasoning":
-            self.reasoning += tokens
-
-    def usage(self) -> dict[str, Any]:
-        """The `usage` object; reasoning is counted where there was any."""
-        usage: dict[str, Any] = {
-            "prompt_tokens": self.prompt,
-            "completion_tokens": self.completion,
-            "total_tokens": self.prompt + self.completion,
-        }
-        if self.reasoning:
-            usage["completion_tokens_details"] = {"reasoning_tokens": self.reasoning}
-        return usage
+def to_json(value: Any, *, ascii: bool = False) -> bytes:
+    """`value` as JSON without spaces; halves of surrogate pairs are escaped, TOML's dates texts."""
+    if not ascii:
+        try:
+            return orjson.dumps(value, default=str)
+        except orjson.JSONEncodeError:  # halves of surrogate pairs
+            pass
+    return json.dumps(value, separators=(",", ":"), default=str).encode()
 
 
 class ChunkWriter:
-    """Renders the events of one streamed reply, one server-sent event each."""
+    """Renders the events of one streamed reply in an endpoint's dialect."""
 
     def __init__(self, wire: Wire, request: ChatRequest, reply_id: str, created: int) -> None:
         """`created` is in seconds since 1970."""
-        self._wire = wire
+        self._dialect = dialect = wire.dialect
+        self._request = request
         self._head: dict[str, Any] = {
             "id": reply_id,
             "object": "chat.completion.chunk",
             "created": created,
             "model": wire.model,
+            **dialect.fields,
         }
-        self._include_usage = request.include_usage
-        self._continuous = (
-            wire.continuous_usage and request.continuous_usage and request.include_usage
+        self._idle = _idle_delta(dialect)
+        self._before, self._after = dialect.prefix.encode(), dialect.suffix.encode()
+        self._role_is_due = dialect.role in ("headers", "first_token")
+        self._prompt_ids_are_due = self._token_ids = dialect.token_ids and request.token_ids
+        self._timings_run = (
+            dialect.server_times == "timings"
+            and isinstance(request, EngineRequest)
+            and request.timings_per_token
         )
-        self._token_ids = wire.token_ids and request.token_ids
-        self._tally = Tally(request.prompt_tokens)
+        self._tally = Tally(dialect, request.prompt_tokens)
+        self._account(Open())
 
-    def role(self) -> bytes:
-        """The first chunk: the role and no token."""
-        return self._chunk({"role": "assistant", "content": ""})
-
-    def delta(self, event: Text | Call | Arguments) -> bytes:
-        """The chunk of one token-bearing event."""
+    def _account(self, event: Open) -> None:
+        """Settle where usage goes."""
         self._tally.add(event)
-        ids = [crc32(piece.encode()) % 150_000 for piece in event.pieces]
-        return self._chunk(_delta(event, self._wire), ids=ids if self._token_ids else None)
+        self._usage_on = on = event.usage_on or self._dialect.usage_on
+        asked = on == "asked" and self._request.include_usage
+        self._usage_runs = on == "every" or (
+            asked and self._dialect.continuous_usage and self._request.continuous_usage
+        )
+        self._usage_last = asked or on in ("last", "every")
 
-    def finish(self, event: Finish) -> list[bytes]:
-        """The closing chunks: finish reason, usage where asked for, `[DONE]`."""
-        chunks = [self._chunk({}, event.reason)]
-        if event.usage and self._include_usage:
-            chunks.append(_sse({**self._head, "choices": [], "usage": self._tally.usage()}))
+    def waited(self, ms: float) -> None:
+        """Take note of scripted time."""
+        self._tally.waited(ms)
+
+    def start(self, event: Event) -> list[bytes]:
+        """What goes out with the headers, before `event`, which is the first."""
+        if isinstance(event, Open):
+            self._account(event)
+        writes = [self._dialect.preamble.encode()] if self._dialect.preamble else []
+        return [*writes, *(self._role() if self._dialect.role == "headers" else [])]
+
+    def render(self, event: Event) -> list[bytes]:
+        """The writes of one event, each a whole event of the stream."""
+        match event:
+            case Text() | Call() | Arguments() | Together():
+                return [*self._role(), self._delta(event)]
+            case Finish():
+                return [*self._role(), *self._finish(event)]
+            case StreamError():
+                return [self._error(event.error), self._done()]
+            case Raw():
+                return [event.data]
+            case _:
+                return []
+
+    def _role(self) -> list[bytes]:
+        """The chunk of the role alone, where it is still to come."""
+        if not self._role_is_due:
+            return []
+        self._role_is_due = False
+        delta: dict[str, Any] = {"role": "assistant", **self._idle}
+        delta.pop("content", None)
+        delta |= _spelt("content", self._dialect.first_content, "")
+        return [self._sse(self._chunk(delta))]
+
+    def _delta(self, event: Delta) -> bytes:
+        self._tally.add(event)
+        parts = event.parts if isinstance(event, Together) else (event,)
+        delta = dict(self._idle)
+        calls = []
+        for part in parts:
+            if isinstance(part, Text):
+                delta |= _text(part, self._dialect)
+            else:
+                calls.append(_call(part))
+        if calls:
+            delta["tool_calls"] = calls
+        reason = event.reason if isinstance(event, Together) else None
+        chunk = self._chunk(delta, reason)
+        if self._token_ids:
+            chunk["choices"][0]["token_ids"] = [i for part in parts for i in _token_ids(part)]
+        if self._timings_run:
+            chunk["timings"] = self._tally.timings()
+        if reason is not None:
+            self._end(chunk, usage=True)
+        return self._sse(chunk)
+
+    def _finish(self, event: Finish) -> list[bytes]:
+        """The closing chunks: finish reason, usage, `[DONE]`."""
+        writes = []
+        if event.chunk:
+            chunk = self._chunk(dict(self._idle), event.reason)
+            self._end(chunk, usage=event.usage)
+            writes.append(self._sse(chunk))
+        if event.usage and self._usage_last:
+            usage = {**self._head, "choices": [], "usage": self._tally.usage()}
+            writes.append(self._sse(self._timed(usage)))
         if event.done:
-            chunks.append(DONE)
-        return chunks
+            writes.append(self._done())
+        return writes
 
-    def error(self, error: Mapping[str, Any]) -> list[bytes]:
-        """An error object in the stream, and `[DONE]` as vLLM sends it."""
-        return [_sse({"error": error}), DONE]
-
-    def _chunk(
-        self, delta: dict[str, Any], reason: str | None = None, ids: list[int] | None = None
-    ) -> bytes:
-        choice: dict[str, Any] = {"index": 0, "delta": delta, "finish_reason": reason}
-        if ids is not None:
-            choice["token_ids"] = ids
-        chunk = {**self._head, "choices": [choice]}
-        if self._continuous:
+    def _end(self, chunk: dict[str, Any], *, usage: bool) -> None:
+        """Lay over the chunk with the finish reason what comes last, unless a usage chunk does."""
+        if usage and self._usage_last:
+            return
+        if usage and self._usage_on == "finish":
             chunk["usage"] = self._tally.usage()
-        return _sse(chunk)
+        self._timed(chunk)
+
+    def _timed(self, chunk: dict[str, Any]) -> dict[str, Any]:
+        """The last chunk with the server's own times; vLLM's come only with usage."""
+        if self._dialect.server_times == "timings":
+            chunk["timings"] = self._tally.timings()
+        elif self._dialect.server_times == "metrics" and chunk.get("usage"):
+            chunk["metrics"] = self._tally.metrics()
+        return chunk
+
+    def _error(self, error: Mapping[str, Any]) -> bytes:
+        match self._dialect.errors:
+            case "beside":
+                delta = {**self._idle, "content": ""}
+                return self._sse({**self._chunk(delta, "error"), "error": error})
+            case "event":
+                return b"event: error\n" + self._sse(error)
+            case _:
+                return self._sse({"error": error})
+
+    def _done(self) -> bytes:
+        return self._before + b"[DONE]" + self._after.lstrip(b" ")
+
+    def _chunk(self, delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        if self._dialect.choice_fields:
+            choice |= self._dialect.choice_fields
+        chunk = {**self._head, "choices": [choice]}
+        if self._usage_runs:
+            chunk["usage"] = self._tally.usage()
+        elif self._dialect.empty_usage == "null":
+            chunk["usage"] = None
+        if self._prompt_ids_are_due:
+            self._prompt_ids_are_due = False
+            chunk["prompt_token_ids"] = list(range(self._request.prompt_tokens))
+        return chunk
+
+    def _sse(self, data: Mapping[str, Any]) -> bytes:
+        return self._before + to_json(data, ascii=self._dialect.ascii) + self._after
 
 
-def _sse(chunk: Mapping[str, Any]) -> bytes:
-    return b"data: " + orjson.dumps(chunk) + b"\n\n"
+def _spelt(name: str, spelling: Spelling, empty: Any) -> dict[str, Any]:
+    """A field with nothing in it."""
+    if spelling == "absent":
+        return {}
+    return {name: None if spelling == "null" else empty}
 
 
-def _delta(event: Text | Call | Arguments, wire: Wire) -> dict[str, Any]:
+def _idle_delta(dialect: Dialect) -> dict[str, Any]:
+    """What a delta holds before anything is put into it."""
+    idle: dict[str, Any] = {"role": "assistant"} if dialect.role == "every" else {}
+    idle |= _spelt("content", dialect.empty_content, "")
+    for name in dialect.reasoning_fields:
+        idle |= _spelt(name, dialect.empty_reasoning, [] if name == "reasoning_details" else "")
+    return idle | _spelt("tool_calls", dialect.empty_calls, [])
+
+
+def _text(event: Text, dialect: Dialect) -> dict[str, Any]:
     text = "".join(event.pieces)
-    if isinstance(event, Text):
-        return {"content" if event.channel == "answer" else wire.reasoning_field: text}
-    if isinstance(event, Arguments):
-        return {"tool_calls": [{"index": event.index, "function": {"arguments": text}}]}
-    call: dict[str, Any] = {
-        "index": event.index,
-        "type": "function",
-        "function": {"name": event.name, "arguments": text},
+    return {"content": text} if event.channel == "answer" else _reasoning(text, dialect)
+
+
+def _reasoning(text: str, dialect: Dialect) -> dict[str, Any]:
+    details = [{"type": "reasoning.text", "text": text, "format": None, "index": 0}]
+    return {
+        name: details if name == "reasoning_details" else text for name in dialect.reasoning_fields
     }
+
+
+def _call(event: Call | Arguments) -> dict[str, Any]:
+    call: dict[str, Any] = {} if event.index is None else {"index": event.index}
     if event.id:
         call["id"] = event.id
-    return {"tool_calls": [call]}
+    if isinstance(event, Call):
+        call["type"] = "function"
+    name = {"name": event.name} if event.name or isinstance(event, Call) else {}
+    call["function"] = {**name, "arguments": "".join(event.pieces)}
+    return call
+
+
+def _token_ids(part: Text | Call | Arguments) -> list[int]:
+    name = pieces(part.name) if isinstance(part, Call) else ()
+    tokens = (*name, *part.pieces)
+    return [crc32(token.encode(errors="surrogatepass")) % 150_000 for token in tokens]
 
 
 def completion(
@@ -134,7 +256,7 @@ def completion(
 
     Without a `Finish` the finish reason is null and there is no usage.
     """
-    tally = Tally(request.prompt_tokens)
+    tally = Tally(wire.dialect, request.prompt_tokens)
     texts = {"answer": "", "reasoning": ""}
     calls: list[dict[str, Any]] = []
     reason, usage = None, False
@@ -151,7 +273,7 @@ def completion(
             reason, usage = event.reason, event.usage
     message: dict[str, Any] = {"role": "assistant", "content": texts["answer"]}
     if texts["reasoning"]:
-        message[wire.reasoning_field] = texts["reasoning"]
+        message |= _reasoning(texts["reasoning"], wire.dialect)
     if calls:
         message["tool_calls"] = calls
         message["content"] = texts["answer"] or None
@@ -160,8 +282,9 @@ def completion(
         "object": "chat.completion",
         "created": created,
         "model": wire.model,
+        **wire.dialect.fields,
         "choices": [{"index": 0, "message": message, "finish_reason": reason}],
     }
     if usage:
         body["usage"] = tally.usage()
-    return orjson.dumps(body)
+    return to_json(body, ascii=wire.dialect.ascii)

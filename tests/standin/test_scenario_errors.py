@@ -29,6 +29,53 @@ from ragevalkit.standin.scenario import load_scenario
         ("[[rules]]\n[rules.fault]\nkind = 'status'\nstatus = 42", r"rules\[0\].fault.status:"),
         ("[[rules]]\n[rules.fault]\nkind = 'html'\nafter = 1", r"fault.after: is not a field"),
         ("[models]\nkind = 'cut'", "models: has no such kind"),
+        ("[wire]\nengine = 'tgi'", r"wire.engine: should be 'vllm', 'sglang', .* or 'openrouter'$"),
+        ("[wire]\nengine = ['vllm']", r"wire.engine: should be 'vllm'"),
+        (
+            "[wire]\nengine = 'vllm'\nrole_chunk = 1",
+            "wire.role_chunk: is not a field of scenarios$",
+        ),
+        (
+            "[wire]\nreasoning_field = 'thoughts'",
+            r"wire.reasoning_field: should be 'reasoning', .*",
+        ),
+        ("[wire]\nreasoning_field = []", r"wire.reasoning_field: .* at least 1 item"),
+        ("[wire]\nreasoning_field = ['x']", r"wire.reasoning_field"),
+        ("[wire]\nempty_content = 'nil'", r"wire.empty_content: should be 'absent', 'null' or 'em"),
+        ("[wire]\nempty_usage = 'empty'", r"wire.empty_usage: should be 'absent' or 'null'"),
+        (
+            "[wire]\ncalls = 'all'",
+            r"wire.calls: should be 'deltas', 'late', 'whole', 'together' or",
+        ),
+        ("[wire]\ncall_id = 'none'", r"wire.call_id: should be 'once', 'every', 'first_call' or"),
+        ("[wire]\nusage_on = 'chunks'", r"wire.usage_on: should be 'asked', 'last', 'finish', "),
+        ("[wire]\ntoken_ids = 1", r"wire.token_ids: should be a valid boolean$"),
+        ("[wire]\nfields = 'x'", r"wire.fields: should be a valid dictionary$"),
+        ("[wire]\nping_ms = -1", r"wire.ping_ms: should be greater than or equal to 0$"),
+        ("wire = 'vllm'", r"wire: should be a valid"),
+        ("[timing]\nqueue_ms = -1", r"timing.queue_ms: should be greater than or equal to 0$"),
+        (
+            "[[rules]]\n[rules.reply]\nusage = 'no'",
+            r"rules\[0\].reply.usage: should be a valid bool",
+        ),
+        (
+            "[[rules]]\n[rules.reply]\nusage_on = 'x'",
+            r"rules\[0\].reply.usage_on: should be 'asked'",
+        ),
+        (
+            "[[rules]]\n[rules.reply]\ntokens_per_event = []",
+            r"reply.tokens_per_event: .*at least 1",
+        ),
+        ("[[rules]]\n[rules.reply]\ncached_tokens = -1", r"rules\[0\].reply.cached_tokens: should"),
+        ("[[rules]]\n[[rules.reply.inserts]]\nraw = ''", r"reply.inserts\[0\].after: is missing$"),
+        (
+            "[[rules]]\n[[rules.reply.inserts]]\nafter = 'end'",
+            r"reply.inserts\[0\].after: should be a valid integer, or should be 'done'$",
+        ),
+        (
+            "[[rules]]\n[[rules.reply.inserts]]\nafter = 1\nhex = 'xyz'",
+            r"reply.inserts\[0\].hex: is not hexadecimal, such as \"ff 0a\"$",
+        ),
     ],
 )
 def test_refused(tmp_path: Path, toml: str, message: str) -> None:
