@@ -147,7 +147,8 @@ class StreamReader:
         value: Any = self.usage
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        return value if is_count else None
 
     def _take(self, data: bytes, now_ns: int) -> None:
         self.events += 1
@@ -166,9 +167,13 @@ class StreamReader:
         self.system_fingerprint = delta.system_fingerprint or self.system_fingerprint
         if delta.usage is not None:
             self.usage = delta.usage
-        said = "".join([self._take_call(call) for call in delta.calls])
-        texts = ((self.reasoning, delta.reasoning), (self.tool, said), (self.answer, delta.answer))
-        bearing = [(channel, text) for channel, text in texts if text]
+        bearing = []
+        if delta.reasoning:
+            bearing.append((self.reasoning, delta.reasoning))
+        if delta.calls and (said := "".join([self._take_call(call) for call in delta.calls])):
+            bearing.append((self.tool, said))
+        if delta.answer:
+            bearing.append((self.answer, delta.answer))
         self._unclaimed += delta.tokens or 0
         if bearing:
             self.reasoning_field = delta.reasoning_field or self.reasoning_field
@@ -226,7 +231,7 @@ class StreamReader:
 
         By index first, since later pieces often carry it alone; by id where there is none; else the
         last call. Servers that give every parallel call index 0 are recognised by a new id, or by a
-        name that comes after complete arguments: another one, or the same with arguments again.
+        name: another one once arguments have begun, or the same after complete arguments.
         """
         if delta.index is not None:
             same = [c for c in self.calls if c.index == delta.index]
@@ -242,10 +247,11 @@ class StreamReader:
         if not same:
             return None
         call = same[-1]
-        begins = delta.name and call.name and (delta.arguments or delta.name != call.name)
-        if begins and _complete("".join(call.arguments)):
-            return None
-        return call
+        arguments = "".join(call.arguments)
+        if delta.name and call.name and delta.name != call.name and arguments:
+            return None  # another name once arguments have begun
+        again = delta.name and delta.name == call.name and delta.arguments
+        return None if again and _complete(arguments) else call
 
     def _token_counts(self, used: dict[str, _ChannelReader]) -> dict[str, tuple[int | None, bool]]:
         if all(channel.tokens is not None for channel in used.values()):
@@ -258,6 +264,8 @@ class StreamReader:
             }
         counts: dict[str, tuple[int | None, bool]] = {}
         reasoning = self.usage_count("completion_tokens_details", "reasoning_tokens")
+        if reasoning is None:
+            reasoning = self.usage_count("reasoning_tokens")  # SGLang
         if reasoning and reasoning <= total:
             total -= reasoning  # also where the server keeps the reasoning's text to itself
             if "reasoning" in used:

@@ -19,6 +19,9 @@ import orjson
 
 DONE = b"[DONE]"
 
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+"""Names under which servers send reasoning, and sometimes the same text under two of them."""
+
 
 class EventStream:
     """Splits a byte stream into the data of its events, however it was cut into reads."""
@@ -149,13 +152,14 @@ def _read_choice(choice: dict[str, Any], delta: Delta) -> None:
         message = choice.get("message")  # beside a delta it would repeat the whole text
     if not isinstance(message, dict):
         return
-    delta.answer = _text(message.get("content"))
-    for name in ("reasoning_content", "reasoning"):
-        if text := _text(message.get(name)):
-            delta.reasoning, delta.reasoning_field = text, name
+    content = message.get("content")
+    delta.answer = content if isinstance(content, str) else _text(content)
+    for name in _REASONING:
+        # most events have none of them, and this is read for every token
+        if name in message and (text := _text(message[name])):
+            delta.reasoning = text
+            delta.reasoning_field = None if name == "reasoning_details" else name
             break
-    else:
-        delta.reasoning = _text(message.get("reasoning_details"))
     calls = message.get("tool_calls")
     if isinstance(calls, list):
         delta.calls = [_call(c) for c in calls if isinstance(c, dict)]
