@@ -6,8 +6,10 @@
 Every `NAME.md` here becomes `corpora/tarn/NAME.pdf`. A source is made of pages: a line
 `<!-- page: LABEL -->` starts one, and LABEL (i, ii, 1, 2, A-1, ...) is its printed number, at
 the page's foot and in the PDF's page labels. On a page: `# heading`, `- item`, tables with `|`,
-and paragraphs separated by empty lines. What doesn't fit its page is an error. The same sources
-and the same reportlab give the same bytes; `--check` compares labels and extracted text.
+and paragraphs separated by empty lines. A page whose only block is `!bars TITLE` above a table of
+two columns becomes a picture of a bar chart: like a scanned page, it has no text layer, not even
+its title and number. What doesn't fit its page is an error. The same sources and the same
+reportlab and Pillow give the same bytes; `--check` compares labels, extracted text and pictures.
 """
 
 from __future__ import annotations
@@ -20,8 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pypdfium2
+from PIL import Image, ImageChops, ImageDraw, ImageFont
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
+from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Paragraph
 
@@ -41,6 +45,12 @@ ITEM = ParagraphStyle("item", parent=BODY, leftIndent=16, bulletIndent=4, spaceA
 CELL = ParagraphStyle("cell", fontName="Helvetica", fontSize=9.5, leading=12)
 CELL_HEAD = ParagraphStyle("cell-head", parent=CELL, fontName="Helvetica-Bold")
 
+PICTURE = "!bars "
+DOTS = 2
+"""Dots of a picture to a point of the page."""
+NOTICEABLE = 32
+"""Levels of grey, of 255, from which a spot of two pictures differs."""
+
 _MARKER = re.compile(r"<!-- page: (\S+) -->")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50}
 
@@ -53,6 +63,11 @@ class SourcePage:
     """Its printed number."""
     blocks: tuple[str, ...]
     """Headings, paragraphs, lists and tables, in order; a list or a table is one block."""
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether the whole page is a picture, without text."""
+        return len(self.blocks) == 1 and self.blocks[0].startswith(PICTURE)
 
 
 def read_pages(text: str, name: str) -> list[SourcePage]:
@@ -95,6 +110,11 @@ def build(pages: list[SourcePage], name: str) -> bytes:
         if style != expected:
             canvas.addPageLabel(index, style=style[0], start=style[1], prefix=style[2] or None)
         expected = (style[0], style[1] + 1, style[2])
+        if page.is_picture:
+            picture = draw_bars(page.blocks[0], title, page.label)
+            canvas.drawImage(ImageReader(picture), 0, 0, WIDTH, HEIGHT)
+            canvas.showPage()
+            continue
         y = HEIGHT - TOP
         for block in page.blocks:
             y = draw_block(canvas, block, y)
@@ -132,8 +152,7 @@ def draw_paragraph(canvas: Canvas, paragraph: Paragraph, x: float, y: float) -> 
 
 def draw_table(canvas: Canvas, block: str, y: float) -> float:
     """Draw a table row by row, so that extraction reads it in rows; the `y` below it."""
-    lines = [line.strip().strip("|").split("|") for line in block.splitlines()]
-    head, _, *rows = [[cell.strip() for cell in line] for line in lines]
+    head, *rows = table_rows(block.splitlines())
     longest = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
     weights = [min(max(length, 8), 40) for length in longest]
     widths = [TEXT_WIDTH * weight / sum(weights) for weight in weights]
@@ -154,35 +173,102 @@ def draw_table(canvas: Canvas, block: str, y: float) -> float:
     return float(y - BODY.spaceAfter)
 
 
+def table_rows(lines: list[str]) -> list[list[str]]:
+    """The cells of a table's lines: its head, then its rows, without the line between them."""
+    head, _, *rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines
+    ]
+    return [head, *rows]
+
+
+def draw_bars(block: str, title: str, label: str) -> Image.Image:
+    """A page-sized picture of a bar chart: one bar a row, with its name and its value."""
+    first, *lines = block.splitlines()
+    head, *rows = table_rows(lines)
+    size = (round(WIDTH * DOTS), round(HEIGHT * DOTS))
+    image = Image.new("RGB", size, "white")
+    pen = ImageDraw.Draw(image)
+    font = ImageFont.load_default(11 * DOTS)
+    left, right = round(MARGIN * DOTS), size[0] - round(MARGIN * DOTS)
+    name, _, unit = first.removeprefix(PICTURE).partition(": ")
+    y = round(TOP * DOTS)
+    pen.text((left, y), name, fill="black", font=ImageFont.load_default(13 * DOTS))
+    pen.text((left, y + 22 * DOTS), unit, fill="black", font=font)
+    y += 70 * DOTS
+    pen.text((left, y), head[0], fill="dimgrey", font=font)
+    pen.text((left + 90 * DOTS, y), head[1], fill="dimgrey", font=font)
+    longest = max(float(value) for _, value in rows)
+    for key, value in rows:
+        y += 44 * DOTS
+        start = left + 90 * DOTS
+        end = start + round((right - start - 40 * DOTS) * float(value) / longest)
+        pen.text((left, y + 6 * DOTS), key, fill="black", font=font)
+        pen.rectangle((start, y, end, y + 26 * DOTS), fill="steelblue")
+        pen.text((end + 6 * DOTS, y + 6 * DOTS), value, fill="black", font=font)
+    foot = size[1] - 48 * DOTS
+    pen.text((left, foot), title, fill="black", font=font)
+    pen.text((right, foot), label, fill="black", font=font, anchor="ra")
+    return image
+
+
 def markup(text: str) -> str:
     """Source text as reportlab's markup."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"`([^`]+)`", r'<font face="Courier">\1</font>', escaped)
 
 
-def extract(data: bytes) -> list[tuple[str, str]]:
-    """(label, text) of every page of a PDF."""
+@dataclass(frozen=True)
+class BuiltPage:
+    """One page of a PDF."""
+
+    label: str
+    text: str
+    pictures: tuple[Image.Image, ...]
+    """In grey and small, so that another version of Pillow or FreeType makes no difference."""
+
+
+def extract(data: bytes) -> list[BuiltPage]:
+    """Every page of a PDF."""
     document = pypdfium2.PdfDocument(data)
     try:
         return [
-            (document.get_page_label(index), document[index].get_textpage().get_text_range())
+            BuiltPage(
+                document.get_page_label(index),
+                document[index].get_textpage().get_text_range(),
+                tuple(
+                    picture.get_bitmap().to_pil().convert("L").reduce(4)
+                    for picture in document[index].get_objects([pypdfium2.raw.FPDF_PAGEOBJ_IMAGE])
+                ),
+            )
             for index in range(len(document))
         ]
     finally:
         document.close()
 
 
-def differences(committed: list[tuple[str, str]], built: list[tuple[str, str]]) -> list[str]:
+def differences(committed: list[BuiltPage], built: list[BuiltPage]) -> list[str]:
     """What a committed PDF has otherwise than its sources give, one line each."""
     found = []
     if len(committed) != len(built):
         found.append(f"{len(committed)} pages, the source has {len(built)}")
     for number, (old, new) in enumerate(zip(committed, built, strict=False), start=1):
-        if old[0] != new[0]:
-            found.append(f"page {number}: label {old[0]!r}, the source has {new[0]!r}")
-        if old[1].split() != new[1].split():
+        if old.label != new.label:
+            found.append(f"page {number}: label {old.label!r}, the source has {new.label!r}")
+        if old.text.split() != new.text.split():
             found.append(f"page {number}: the text differs")
+        if not look_alike(old.pictures, new.pictures):
+            found.append(f"page {number}: the picture differs")
     return found
+
+
+def look_alike(old: tuple[Image.Image, ...], new: tuple[Image.Image, ...]) -> bool:
+    """Whether pictures have the same sizes and no spot in which they clearly differ."""
+    if [picture.size for picture in old] != [picture.size for picture in new]:
+        return False
+    return all(
+        max(ImageChops.difference(one, other).tobytes()) < NOTICEABLE
+        for one, other in zip(old, new, strict=True)
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
