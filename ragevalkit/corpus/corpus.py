@@ -1,6 +1,6 @@
 """A corpus: opened from files or from the cache, then searched and looked up.
 
-Public: `Corpus`, `Progress`, `open_corpus`.
+Public: `Corpus`, `Progress`, `open_corpus`, `open_cached`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Protocol
 
 import tantivy
 
-from ragevalkit.corpus.cache import building, cache_folder, publish
+from ragevalkit.corpus.cache import building, cache_folder, cache_root, publish
 from ragevalkit.corpus.folder import SourceFile, corpus_key, find_files
 from ragevalkit.corpus.index import INDEX_VERSION, IndexWriter, file_sizes, open_index
 from ragevalkit.corpus.manifest import (
@@ -143,6 +143,20 @@ def open_corpus(path: Path, progress: Progress | None = None) -> Corpus:
             f"The corpus cache at {folder} can't be read back ({error}):"
             " set RAGEVALKIT_CACHE to a folder on another disk."
         ) from None
+
+
+def open_cached(hash_: str) -> Corpus | None:
+    """The corpus with this `Corpus.hash` from the cache, without its documents; None if not there.
+
+    Its `path` is the cache's folder.
+    """
+    for folder in sorted((cache_root() / "corpora").glob("*")):
+        try:
+            if read_manifest(folder).hash == hash_:
+                return Corpus(folder, [], *_load(folder))
+        except Damaged:
+            continue
+    return None
 
 
 def _fold(name: str) -> str:
