@@ -20,7 +20,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from ragevalkit.agent.history import assistant_message, first_messages
-from ragevalkit.agent.tools import Toolbox
+from ragevalkit.agent.tools import NAMES, Toolbox
 from ragevalkit.bank import Question
 from ragevalkit.corpus import Corpus
 from ragevalkit.endpoint.client import ChatClient
@@ -113,6 +113,7 @@ class Agent:
             wall_ms=wall_ms,
             composition_ms=compose(context.rounds, wall_ms),
             corpus=question.corpus or "",
+            tools=list(NAMES),
             bank_line=question.line(),
         )
 

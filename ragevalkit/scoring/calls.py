@@ -1,6 +1,6 @@
 """Tool calls that went wrong on the wire.
 
-Public: `leaked_call`, `without_leaked_calls`, `leak`, `call_defects`.
+Public: `leaked_call`, `without_leaked_calls`, `leak`, `call_defects`, `repeated_calls`.
 """
 
 from __future__ import annotations
@@ -40,6 +40,25 @@ def call_defects(turn: Turn) -> set[str]:
         kinds.add("duplicate_id")
     kinds.update(kind for kind in map(leak, turn.rounds) if kind)
     return kinds
+
+
+def repeated_calls(turn: Turn) -> int:
+    """How many well-formed calls had been made before with the same arguments."""
+    seen: set[tuple[str, bytes]] = set()
+    repeated = 0
+    for call in (c for round_ in turn.rounds for c in round_.calls if c.defect is None):
+        key = (call.name, _canonical(call.arguments))
+        repeated += key in seen
+        seen.add(key)
+    return repeated
+
+
+def _canonical(arguments: str) -> bytes:
+    """The same for the same arguments, whatever their order and spacing."""
+    try:
+        return orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONDecodeError:
+        return arguments.encode(errors="replace")
 
 
 def leak(round_: Round) -> str | None:

@@ -1,65 +1,81 @@
-"""Cited and retrieved pages against a question's evidence.
+"""What is wrong with a citation: one class for each cited page, by its root cause.
 
-Public: `evidence_groups`, `covers_all_groups`, `is_evidence`, `pages_seen`.
+Public: `CitationKind`, `citation_kind`.
 """
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable
-from pathlib import PurePosixPath
+from enum import StrEnum
 
-from ragevalkit.bank import Evidence
-from ragevalkit.turn.record import PageRef, Turn
-
-_SUFFIXES = frozenset({".pdf", ".md", ".markdown", ".html", ".htm", ".txt"})
-
-
-def evidence_groups(evidence: Iterable[Evidence]) -> list[list[Evidence]]:
-    """The pages of each group; a group's pages are alternatives."""
-    groups: dict[int, list[Evidence]] = {}
-    for page in evidence:
-        groups.setdefault(page.group, []).append(page)
-    return [groups[number] for number in sorted(groups)]
+from ragevalkit.corpus import Corpus
+from ragevalkit.scoring.documents import same_document
+from ragevalkit.scoring.outcome import Outcome
+from ragevalkit.scoring.view import Cited, TurnView
+from ragevalkit.turn.folding import fold, holds_quote
 
 
-def covers_all_groups(pages: Iterable[PageRef], evidence: Iterable[Evidence]) -> bool:
-    """Whether `pages` hold a page of every evidence group."""
-    pages = list(pages)
-    groups = evidence_groups(evidence)
-    return bool(groups) and all(any(is_evidence(p, group) for p in pages) for group in groups)
+class CitationKind(StrEnum):
+    """Faults of a citation, the first that holds."""
+
+    NO_SUCH_PAGE = "no_such_page"
+    PAGE_LABEL = "page_label"
+    NEVER_RETRIEVED = "never_retrieved"
+    WRONG_PAGE = "wrong_page"
+    QUOTE_NOT_ON_PAGE = "quote_not_on_page"
 
 
-def is_evidence(page: PageRef, evidence: Iterable[Evidence]) -> bool:
-    """Whether `page` is one of the evidence pages, by document and page index."""
-    return any(
-        page.page == one.page and _same_document(page.document, one.document) for one in evidence
-    )
+NEEDS_PAGES = frozenset({CitationKind.PAGE_LABEL, CitationKind.QUOTE_NOT_ON_PAGE})
+"""Kinds that can't be told without the corpus."""
 
 
-def pages_seen(turn: Turn) -> list[PageRef]:
-    """Pages of all search results that the model was sent.
+def citation_kind(cited: Cited, view: TurnView) -> CitationKind | None:
+    """The fault of one citation, or None.
 
-    Results of the last round went nowhere: the turn ended before the request that would carry them.
+    A page is wrong only where there is a right one: an answer to an unanswerable question has
+    another root cause. Beside a citation of the right page, another page is no fault but counts in
+    citation_precision.
     """
-    return [page for round_ in turn.rounds[:-1] for call in round_.calls for page in call.returned]
+    is_evidence = view.is_evidence(cited)
+    if not is_evidence and _is_missing(cited, view):
+        return CitationKind.NO_SUCH_PAGE
+    can_be_wrong = view.question.answerable and view.outcome in (Outcome.ANSWER, Outcome.HEDGE)
+    is_wrong = can_be_wrong and not is_evidence and not view.cited_correct_page
+    if is_wrong and view.corpus is not None and _is_label_of_evidence(cited, view, view.corpus):
+        return CitationKind.PAGE_LABEL
+    if not view.was_retrieved(cited):
+        return CitationKind.NEVER_RETRIEVED
+    if is_wrong:
+        return CitationKind.WRONG_PAGE
+    if view.corpus is not None and cited.quote and not _is_on_page(cited, view.corpus):
+        return CitationKind.QUOTE_NOT_ON_PAGE
+    return None
 
 
-def _same_document(one: str, other: str) -> bool:
-    """A bank may name a document with its suffix, and in other case than the corpus, or in another
-    Unicode composition."""
-    one, other = _folded(one), _folded(other)
-    if one == other:
+def _is_missing(cited: Cited, view: TurnView) -> bool:
+    recorded = [c for c in view.turn.citations if c.page == cited.page]
+    if not cited.in_text and recorded:
+        return any(same_document(c.document, cited.document) and not c.exists for c in recorded)
+    if view.corpus is None:
+        return False
+    name = view.corpus.resolve(cited.document)
+    return name is None or not 1 <= cited.page <= view.corpus.documents[name].pages
+
+
+def _is_label_of_evidence(cited: Cited, view: TurnView, corpus: Corpus) -> bool:
+    """Whether an evidence page of the same document carries the cited number as its label."""
+    for evidence in view.question.evidence:
+        name = corpus.resolve(evidence.document)
+        if name is None or not same_document(evidence.document, cited.document):
+            continue
+        labels = corpus.documents[name].labels
+        if evidence.page <= len(labels) and labels[evidence.page - 1] == str(cited.page):
+            return True
+    return False
+
+
+def _is_on_page(cited: Cited, corpus: Corpus) -> bool:
+    """Whether the quote stands on the cited page; where that can't be told, it does."""
+    name = corpus.resolve(cited.document)
+    if name is None or not cited.quote:
         return True
-    bare_one, bare_other = _bare(one), _bare(other)
-    both_have_suffix = bare_one != one and bare_other != other
-    return bare_one == bare_other and not both_have_suffix
-
-
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFC", name).casefold()
-
-
-def _bare(name: str) -> str:
-    suffix = PurePosixPath(name).suffix
-    return name.removesuffix(suffix) if suffix in _SUFFIXES else name
+    return holds_quote(fold(corpus.page(name, cited.page).text), cited.quote)

@@ -1,6 +1,6 @@
-"""The metrics: for one turn each is true, false, or undefined.
+"""The metrics: for one turn each is true, false, a number, or undefined.
 
-Public: `METRICS`, `Metric`.
+Public: `METRICS`, `Metric`, `OVER`.
 """
 
 from __future__ import annotations
@@ -8,67 +8,68 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ragevalkit.bank import Question
-from ragevalkit.scoring.calls import call_defects
-from ragevalkit.scoring.citations import covers_all_groups, is_evidence, pages_seen
 from ragevalkit.scoring.outcome import Outcome
-from ragevalkit.turn.record import Turn
+from ragevalkit.scoring.view import TurnView
+
+OVER: dict[str, Callable[[TurnView], bool]] = {
+    "scored": lambda v: True,
+    "answerable": lambda v: v.question.answerable,
+    "unanswerable": lambda v: not v.question.answerable,
+    "answerable, evidence retrieved": lambda v: v.question.answerable and v.evidence_retrieved,
+    "answerable with citations": lambda v: v.question.answerable and bool(v.cited),
+    "answerable with a short reference": lambda v: (
+        v.question.answerable and v.correct_answer is not None
+    ),
+    "declined": lambda v: v.outcome is Outcome.DECLINE,
+}
+"""Which turns a metric is defined for; infrastructure errors never."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A rate over turns."""
+    """A rate over turns, or a mean."""
 
     name: str
     over: str
-    """Which turns it is defined for: scored, answerable or unanswerable."""
+    """A key of `OVER`."""
     counts: str
-    """What makes a turn count, in words."""
-    holds: Callable[[Turn, Question, Outcome], bool]
+    """What is counted, in words."""
+    value: Callable[[TurnView], bool | float]
+    is_mean: bool = False
+    """A mean of numbers; else a share of turns."""
     higher_is_better: bool = True
+    descriptive: bool = False
+    """Its denominator depends on what the model did, so two runs can't be compared by it alone."""
 
-    def of(self, turn: Turn, question: Question, outcome: Outcome) -> bool | None:
-        """Whether it holds for a turn; None where it is undefined there."""
-        if outcome is Outcome.INFRA_ERROR:
+    def of(self, view: TurnView) -> bool | float | None:
+        """Its value for a turn; None where it is undefined there."""
+        if view.outcome is Outcome.INFRA_ERROR or not OVER[self.over](view):
             return None
-        if self.over != "scored" and question.answerable != (self.over == "answerable"):
-            return None
-        return self.holds(turn, question, outcome)
+        value = self.value(view)
+        return float(value) if self.is_mean else value
 
 
-def _answered(turn: Turn, question: Question, outcome: Outcome) -> bool:
-    return outcome is not Outcome.NO_OUTPUT
+def _searched_first(view: TurnView) -> bool:
+    """A turn that ended before it searched did not search first."""
+    return bool(view.good_calls) and view.good_calls[0].name == "search"
 
 
-def _searched_first(turn: Turn, question: Question, outcome: Outcome) -> bool:
-    """A reply without any call, and a turn that ended before it searched, did not search first."""
-    for round_ in turn.rounds:
-        for call in round_.calls:
-            if call.defect is None and call.result is not None:
-                return call.name == "search"
-    return False
+def _citation_precision(view: TurnView) -> float:
+    return sum(map(view.is_evidence, view.cited)) / len(view.cited)
 
 
-def _evidence_retrieved(turn: Turn, question: Question, outcome: Outcome) -> bool:
-    return any(is_evidence(page, question.evidence) for page in pages_seen(turn))
+def _citation_recall(view: TurnView) -> float:
+    return view.groups_cited / len(view.groups)
 
 
-def _cited_correct_page(turn: Turn, question: Question, outcome: Outcome) -> bool:
-    return covers_all_groups(turn.citations, question.evidence)
-
-
-def _declined(turn: Turn, question: Question, outcome: Outcome) -> bool:
-    return outcome is Outcome.DECLINE
-
-
-def _malformed_calls(turn: Turn, question: Question, outcome: Outcome) -> bool:
-    return bool(call_defects(turn))
+def _declined(view: TurnView) -> bool:
+    return view.outcome is Outcome.DECLINE
 
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("answered", "scored", "a visible final reply", _answered),
+        Metric("answered", "scored", "a visible final reply", lambda v: v.answered),
         Metric(
             "searched_first",
             "scored",
@@ -79,22 +80,73 @@ METRICS: dict[str, Metric] = {
             "evidence_retrieved",
             "answerable",
             "an evidence page was among the search results that the model saw",
-            _evidence_retrieved,
+            lambda v: v.evidence_retrieved,
         ),
         Metric(
             "cited_correct_page",
             "answerable",
             "every evidence group has a cited page",
-            _cited_correct_page,
+            lambda v: v.cited_correct_page,
+        ),
+        Metric(
+            "cited_given_retrieved",
+            "answerable, evidence retrieved",
+            "every evidence group has a cited page",
+            lambda v: v.cited_correct_page,
+            descriptive=True,
+        ),
+        Metric(
+            "citation_precision",
+            "answerable with citations",
+            "share of the cited pages that are evidence",
+            _citation_precision,
+            is_mean=True,
+            descriptive=True,
+        ),
+        Metric(
+            "citation_recall",
+            "answerable with citations",
+            "share of the evidence groups that are cited",
+            _citation_recall,
+            is_mean=True,
+            descriptive=True,
         ),
         Metric("refused_correctly", "unanswerable", "declined", _declined),
         Metric("over_refused", "answerable", "declined", _declined, higher_is_better=False),
+        Metric(
+            "abstention_precision",
+            "declined",
+            "the question was unanswerable",
+            lambda v: not v.question.answerable,
+            descriptive=True,
+        ),
+        Metric(
+            "correct_answer",
+            "answerable with a short reference",
+            "a reference of at most 12 words stands in the reply, numbers with units equal",
+            lambda v: bool(v.correct_answer),
+        ),
         Metric(
             "malformed_calls",
             "scored",
             "a call that is no JSON, cut off, of an unknown tool, against its schema, left in the "
             "text, or with an id used twice",
-            _malformed_calls,
+            lambda v: bool(v.call_defects),
+            higher_is_better=False,
+        ),
+        Metric(
+            "turns_with_defect",
+            "scored",
+            "at least one defect",
+            lambda v: bool(v.defects),
+            higher_is_better=False,
+        ),
+        Metric(
+            "defects_per_turn",
+            "scored",
+            "defects, each class at most once a turn",
+            lambda v: len(v.defects),
+            is_mean=True,
             higher_is_better=False,
         ),
     )

@@ -37,6 +37,8 @@ class Reading(NamedTuple):
     """The reply starts with the marker of a refusal."""
     text: Reply
     """What the text detector reads in the reply, the marker left out."""
+    visible: str = ""
+    """The reply as a reader sees it, without calls that were left in it."""
 
     @property
     def disagree(self) -> bool:
@@ -57,6 +59,6 @@ def read_outcome(turn: Turn) -> Reading:
     text = classify_reply(visible)
     marker, rest = split_marker(visible)
     if not marker:
-        return Reading(Outcome(text), False, text)
+        return Reading(Outcome(text), False, text, visible)
     outcome = Outcome.HEDGE if answers_after_declining(rest) else Outcome.DECLINE
-    return Reading(outcome, True, text)
+    return Reading(outcome, True, text, visible)

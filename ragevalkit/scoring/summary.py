@@ -10,11 +10,12 @@ from collections import Counter, defaultdict
 from pydantic import BaseModel, ConfigDict
 
 from ragevalkit.scoring.defects import DEFECTS
+from ragevalkit.scoring.judge import JudgeSummary
 from ragevalkit.scoring.metrics import METRICS
 from ragevalkit.scoring.outcome import Outcome
 from ragevalkit.scoring.score import SCORER_VERSION, Score
 from ragevalkit.scoring.timing import TurnTiming
-from ragevalkit.stats import clustered_wilson, percentiles
+from ragevalkit.stats import cluster_bootstrap_mean, clustered_wilson, percentiles
 from ragevalkit.turn.composition import PARTS
 
 
@@ -23,7 +24,10 @@ class _Model(BaseModel):
 
 
 class Rate(_Model):
-    """A rate k/n with its 95 % interval; value and interval are null where n is 0."""
+    """A metric with its 95 % interval; value and interval are null where n is 0.
+
+    A rate is k/n with Wilson's interval, a mean has a null k and a cluster bootstrap's.
+    """
 
     k: int | None
     n: int
@@ -80,7 +84,13 @@ class Summary(_Model):
     """Outcome counts of `answerable` and `unanswerable` questions."""
     defects: dict[str, int]
     """Turns with each defect; those that were not found are left out."""
+    undefined_defects: dict[str, int]
+    """Turns in which a defect could not be told, as the corpus wasn't at hand."""
+    recovered_calls: int
+    """Malformed calls that a later good call of the same turn made up for."""
     detector: Detector
+    judges: dict[str, JudgeSummary] = {}
+    """By the judge's name; apart from the metrics."""
     timing: Timing
 
 
@@ -92,7 +102,9 @@ class Tally:
         self.outcomes: dict[bool, Counter[Outcome]] = {True: Counter(), False: Counter()}
         self.defects: Counter[str] = Counter()
         self.disagreements = 0
-        self._metrics: dict[str, dict[str, list[bool]]] = {
+        self.undefined: Counter[str] = Counter()
+        self.recovered_calls = 0
+        self._metrics: dict[str, dict[str, list[float]]] = {
             name: defaultdict(list) for name in METRICS
         }
         self._timings: list[TurnTiming] = []
@@ -112,6 +124,8 @@ class Tally:
             return
         self.scored += 1
         self.defects.update(score.defects)
+        self.undefined.update(score.undefined_defects)
+        self.recovered_calls += score.recovered_calls
         self.disagreements += score.detectors_disagree
         self._timings.append(timing)
         for name, value in score.metrics.items():
@@ -120,14 +134,21 @@ class Tally:
 
     def rate(self, metric: str) -> Rate:
         """A metric so far, with its interval."""
-        clusters = self._metrics[metric].values()
-        n, k = sum(map(len, clusters)), sum(map(sum, clusters))
-        interval = clustered_wilson(clusters)
-        if interval is None:
-            return Rate(k=0, n=0, value=None, low=None, high=None)
-        return Rate(k=k, n=n, value=k / n, low=interval.low, high=interval.high)
+        clusters = list(self._metrics[metric].values())
+        n, total = sum(map(len, clusters)), sum(map(sum, clusters))
+        is_mean = METRICS[metric].is_mean
+        interval = cluster_bootstrap_mean(clusters) if is_mean else clustered_wilson(clusters)
+        return Rate(
+            k=None if is_mean else int(total),
+            n=n,
+            value=total / n if n else None,
+            low=interval.low if interval else None,
+            high=interval.high if interval else None,
+        )
 
-    def summary(self, run: str, planned: int) -> Summary:
+    def summary(
+        self, run: str, planned: int, judges: dict[str, JudgeSummary] | None = None
+    ) -> Summary:
         """The summary of the turns taken so far."""
         return Summary(
             run=run,
@@ -144,7 +165,10 @@ class Tally:
                 )
             },
             defects={name: self.defects[name] for name in DEFECTS if self.defects[name]},
+            undefined_defects=dict(sorted(self.undefined.items())),
+            recovered_calls=self.recovered_calls,
             detector=Detector(disagreements=self.disagreements, n=self.scored),
+            judges=judges or {},
             timing=self._timing(),
         )
 

@@ -41,12 +41,12 @@ def wilson(k: float, n: float, confidence: float = 0.95) -> Interval | None:
 
 
 def clustered_wilson(
-    clusters: Iterable[Sequence[bool]], confidence: float = 0.95
+    clusters: Iterable[Sequence[float]], confidence: float = 0.95
 ) -> Interval | None:
     """Wilson's interval at the effective sample size n / design effect.
 
     Args:
-        clusters: the outcomes of each question's repeats.
+        clusters: the outcomes of each question's repeats, each 0 or 1.
     """
     filled = [cluster for cluster in clusters if cluster]
     n = sum(map(len, filled))
@@ -57,7 +57,7 @@ def clustered_wilson(
     return wilson(rate * effective, effective, confidence)
 
 
-def design_effect(clusters: Sequence[Sequence[bool]]) -> float:
+def design_effect(clusters: Sequence[Sequence[float]]) -> float:
     """How many times larger the variance of a rate is than with independent outcomes.
 
     The variance of a ratio estimator over clusters (Kish 1965; Rao and Scott 1992, Biometrics

@@ -213,5 +213,7 @@ class Turn(Record):
     composition_ms: dict[str, Milliseconds]
     """Parts of `wall_ms`: wait, reasoning, tool_arguments, answer, tools, retries, harness."""
     corpus: str
+    tools: list[str] = ["search", "cite"]
+    """Names of the tools that the agent was offered."""
     bank_line: dict[str, Any]
     """The question as the bank had it when it was asked."""

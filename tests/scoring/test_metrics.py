@@ -12,13 +12,11 @@ from scoring.turns import (
     UNANSWERABLE,
     call,
     cited,
-    page,
     round_,
     turn,
 )
 
 from ragevalkit.bank import Question
-from ragevalkit.scoring.citations import covers_all_groups, evidence_groups, is_evidence
 from ragevalkit.scoring.metrics import METRICS
 from ragevalkit.scoring.score import SCORER_VERSION, Score, score_turn
 from ragevalkit.turn.record import Ended, Turn
@@ -41,7 +39,7 @@ def at(place: str, group: int = 0) -> dict[str, Any]:
 class Case(NamedTuple):
     what: str
     turn: Turn
-    metrics: dict[str, bool | None]
+    metrics: dict[str, bool | float | None]
     """Those that the case is about."""
 
 
@@ -200,8 +198,88 @@ MALFORMED_CALLS = [
     ),
 ]
 
+WITH_ANSWER = ANSWERABLE | {
+    "answers": [
+        "42 dB",
+        "a reference of many more words than the twelve "
+        "that are held against a reply as they stand",
+    ]
+}
+MORE = [
+    Case(
+        "retrieved and cited",
+        turn(HIT, CITE, reply=ANSWER, citations=(cited("guide:4"),)),
+        {"cited_given_retrieved": True, "citation_precision": 1.0, "citation_recall": 1.0},
+    ),
+    Case(
+        "retrieved and not cited",
+        turn(HIT, reply=ANSWER),
+        {"cited_given_retrieved": False, "citation_precision": None, "citation_recall": None},
+    ),
+    Case(
+        "cited without having been retrieved",
+        turn(MISS, CITE, reply=ANSWER, citations=(cited("guide:4"),)),
+        {"cited_given_retrieved": None, "cited_correct_page": True},
+    ),
+    Case(
+        "two of three citations right, one of two groups covered",
+        turn(
+            HIT,
+            CITE,
+            reply=ANSWER,
+            question=TWO_GROUPS,
+            citations=(cited("guide:4"), cited("guide:5"), cited("guide:9")),
+        ),
+        {"citation_precision": 2 / 3, "citation_recall": 0.5, "cited_correct_page": False},
+    ),
+    Case(
+        "nothing right",
+        turn(HIT, CITE, reply=ANSWER, citations=(cited("guide:9"),)),
+        {"citation_precision": 0.0, "citation_recall": 0.0},
+    ),
+    Case(
+        "a refusal that was right",
+        turn(MISS, reply=DECLINE, question=UNANSWERABLE),
+        {"abstention_precision": True},
+    ),
+    Case("a refusal that was wrong", turn(HIT, reply=DECLINE), {"abstention_precision": False}),
+    Case("no refusal", turn(HIT, reply=ANSWER), {"abstention_precision": None}),
+    Case(
+        "the reference in the reply",
+        turn(HIT, reply="It runs at 42dB(A), which is not loud.", question=WITH_ANSWER),
+        {"correct_answer": True},
+    ),
+    Case(
+        "the reference with its unit",
+        turn(HIT, reply=ANSWER, question=WITH_ANSWER),
+        {"correct_answer": True},
+    ),
+    Case(
+        "another number",
+        turn(HIT, reply="The pump runs at 420 dB.", question=WITH_ANSWER),
+        {"correct_answer": False},
+    ),
+    Case(
+        "a refusal isn't correct",
+        turn(HIT, reply=DECLINE, question=WITH_ANSWER),
+        {"correct_answer": False},
+    ),
+    Case("no reference", turn(HIT, reply=ANSWER), {"correct_answer": None}),
+    Case(
+        "a clean turn",
+        turn(HIT, CITE, reply=ANSWER, citations=(cited("guide:4"),)),
+        {"turns_with_defect": False, "defects_per_turn": 0},
+    ),
+    Case(
+        "a turn with two defects",
+        turn(HIT, round_(call(defect="schema")), reply=ANSWER, question=UNANSWERABLE),
+        {"turns_with_defect": True, "defects_per_turn": 2},
+    ),
+]
+
 CASES = [
     *REPLIES,
+    *MORE,
     *(Case(what, made, {"searched_first": holds}) for what, made, holds in SEARCHED_FIRST),
     *(Case(what, made, {"evidence_retrieved": holds}) for what, made, holds in EVIDENCE_RETRIEVED),
     *(
@@ -218,15 +296,15 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.what)
 def test_metrics(case: Case) -> None:
-    metrics = score_turn(case.turn).metrics
+    metrics = score_turn(case.turn, None).metrics
     assert list(metrics) == list(METRICS)
     assert {name: metrics[name] for name in case.metrics} == case.metrics
 
 
 def test_every_metric_is_true_false_and_undefined_somewhere() -> None:
     for name in METRICS:
-        values = {score_turn(case.turn).metrics[name] for case in CASES}
-        assert values == {True, False, None}, name
+        values = {score_turn(case.turn, None).metrics[name] for case in CASES}
+        assert values >= {True, False, None}, name
 
 
 def test_metrics_are_those_of_the_contract() -> None:
@@ -236,14 +314,21 @@ def test_metrics_are_those_of_the_contract() -> None:
         "searched_first": ("scored", True),
         "evidence_retrieved": ("answerable", True),
         "cited_correct_page": ("answerable", True),
+        "cited_given_retrieved": ("answerable, evidence retrieved", True),
+        "citation_precision": ("answerable with citations", True),
+        "citation_recall": ("answerable with citations", True),
         "refused_correctly": ("unanswerable", True),
         "over_refused": ("answerable", False),
+        "abstention_precision": ("declined", True),
+        "correct_answer": ("answerable with a short reference", True),
         "malformed_calls": ("scored", False),
+        "turns_with_defect": ("scored", False),
+        "defects_per_turn": ("scored", False),
     }
 
 
 def test_a_score_names_its_turn_and_survives_its_line() -> None:
-    scored = score_turn(turn(MISS, reply="The documents do not mention the price.", repeat=3))
+    scored = score_turn(turn(MISS, reply="The documents do not mention the price.", repeat=3), None)
     question = Question.model_validate(ANSWERABLE)
     assert (scored.question_id, scored.question_hash, scored.repeat) == ("a", question.hash, 3)
     assert (scored.scorer, scored.answerable) == (SCORER_VERSION, True)
@@ -252,14 +337,5 @@ def test_a_score_names_its_turn_and_survives_its_line() -> None:
 
 
 def test_an_infrastructure_error_has_no_defects_and_no_disagreement() -> None:
-    scored = score_turn(turn(round_(call(defect="schema")), ended=Ended.INFRA_ERROR))
+    scored = score_turn(turn(round_(call(defect="schema")), ended=Ended.INFRA_ERROR), None)
     assert (scored.defects, scored.detectors_disagree) == ([], False)
-
-
-def test_evidence_groups_are_ordered_and_complete() -> None:
-    evidence = Question.model_validate(TWO_GROUPS).evidence
-    assert [[e.page for e in group] for group in evidence_groups(evidence)] == [[4, 5], [1]]
-    assert evidence_groups([]) == []
-    assert not covers_all_groups([page("guide:4")], [])
-    assert is_evidence(page("book:1"), evidence)
-    assert not is_evidence(page("book:2"), evidence)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from scoring.turns import ANSWER, DECLINE, call, round_, turn
 
+from ragevalkit.bank import Question
 from ragevalkit.scoring import Reply
 from ragevalkit.scoring.defects import DEFECTS, find_defects
 from ragevalkit.scoring.outcome import Outcome, read_outcome
+from ragevalkit.scoring.view import TurnView
 from ragevalkit.turn.record import Ended, Turn
 
 LEAKED = '<tool_call>\n{"name": "search", "arguments": {"query": "noise"}}\n</tool_call>'
@@ -47,7 +49,7 @@ def test_outcome_of_a_reply(
     reply: str, outcome: Outcome, marker: bool, text: Reply, disagree: bool
 ) -> None:
     reading = read_outcome(turn(reply=reply))
-    assert reading == (outcome, marker, text)
+    assert reading[:3] == (outcome, marker, text)
     assert reading.disagree is disagree
 
 
@@ -56,6 +58,27 @@ def ended(how: Ended, content: str = ANSWER) -> Turn:
     if how in (Ended.ROUND_LIMIT, Ended.TOOL_RESULT_LIMIT):
         return turn(round_(call(), content=content), ended=how)
     return turn(round_(call()), round_(content=content), ended=how)
+
+
+OF_THE_END = {
+    "answer:" + kind
+    for kind in (
+        "budget_exhausted",
+        "truncated",
+        "empty",
+        "round_limit",
+        "turn_timeout",
+        "context_overflow",
+        "server_rejected",
+    )
+}
+
+
+def defects_of(ended_turn: Turn) -> list[str]:
+    """Those of calls and of how the turn ended; test_defects.py has them all."""
+    view = TurnView(ended_turn, Question.model_validate(ended_turn.bank_line), None)
+    found = find_defects(view)
+    return [name for name in found if name in OF_THE_END or name.startswith("call:")]
 
 
 @pytest.mark.parametrize(
@@ -77,14 +100,14 @@ def test_every_end_has_its_outcome_and_defect(
 ) -> None:
     ended_turn = ended(how)
     assert read_outcome(ended_turn).outcome is outcome
-    assert find_defects(ended_turn, outcome) == defects
+    assert defects_of(ended_turn) == defects
 
 
 def test_no_end_was_forgotten() -> None:
     for how in Ended:
         ended_turn = ended(how)
         if how not in (Ended.REPLY, Ended.INFRA_ERROR):
-            assert len(find_defects(ended_turn, read_outcome(ended_turn).outcome)) == 1, how
+            assert len(defects_of(ended_turn)) == 1, how
 
 
 @pytest.mark.parametrize("how", [Ended.TRUNCATED, Ended.REPLY])
@@ -131,7 +154,7 @@ DEFECTIVE: dict[str, list[Turn]] = {
     ],
     "call:in_reasoning": [turn(round_(call()), round_(reasoning=LEAKED))],
     "call:duplicate_id": [
-        turn(round_(call()), round_(call(duplicate_id=True)), reply=ANSWER),
+        turn(round_(call()), round_(call("cite", duplicate_id=True)), reply=ANSWER),
     ],
 }
 
@@ -141,11 +164,7 @@ DEFECTIVE: dict[str, list[Turn]] = {
     [(name, one) for name, turns in DEFECTIVE.items() for one in turns],
 )
 def test_one_root_cause_gives_one_defect(name: str, defective: Turn) -> None:
-    assert find_defects(defective, read_outcome(defective).outcome) == [name]
-
-
-def test_every_defect_can_be_found() -> None:
-    assert list(DEFECTIVE) == list(DEFECTS)
+    assert defects_of(defective) == [name]
 
 
 def test_defects_come_once_each_and_in_the_tables_order() -> None:
@@ -154,18 +173,20 @@ def test_defects_come_once_each_and_in_the_tables_order() -> None:
         round_(call(defect="schema", duplicate_id=True)),
         reply="",
     )
-    assert find_defects(many, Outcome.NO_OUTPUT) == [
+    assert defects_of(many) == [
         "answer:empty",
         "call:not_json",
         "call:schema",
         "call:in_content",
         "call:duplicate_id",
     ]
-    assert find_defects(many, Outcome.INFRA_ERROR) == []
+    many.ended = Ended.INFRA_ERROR
+    assert defects_of(many) == []
 
 
 def test_defects_are_named_by_family_and_kind_with_one_line_each() -> None:
-    for name, meaning in DEFECTS.items():
+    for name, defect in DEFECTS.items():
+        meaning = defect.meaning
         family, _, kind = name.partition(":")
         assert family in ("answer", "refusal", "citation", "call")
         assert kind.replace("_", "").isalpha()

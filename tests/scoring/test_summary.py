@@ -39,7 +39,7 @@ def numbered(question: dict[str, Any], number: int) -> dict[str, Any]:
 def tally(*turns: Turn) -> Tally:
     filled = Tally()
     for one in turns:
-        filled.add(score_turn(one), turn_timing(one))
+        filled.add(score_turn(one, None), turn_timing(one))
     return filled
 
 
@@ -71,7 +71,13 @@ def test_counts_of_a_small_run() -> None:
         "answerable": {"answer": 2, "decline": 1, "no_output": 1, "infra_error": 1},
         "unanswerable": {"answer": 1, "decline": 1, "infra_error": 1},
     }
-    assert summary.defects == {"answer:round_limit": 1, "call:schema": 1}
+    assert summary.defects == {
+        "answer:should_have_declined": 1,
+        "answer:without_search": 1,
+        "answer:round_limit": 1,
+        "refusal:should_have_answered": 1,
+        "call:schema": 1,
+    }
     assert (summary.detector.disagreements, summary.detector.n) == (1, 6)
 
 
@@ -86,10 +92,20 @@ def test_rates_of_a_small_run() -> None:
         "refused_correctly": (1, 2),
         "over_refused": (1, 4),
         "malformed_calls": (1, 6),
+        "cited_given_retrieved": (2, 3),
+        "citation_precision": (None, 2),
+        "citation_recall": (None, 2),
+        "abstention_precision": (1, 2),
+        "correct_answer": (0, 0),
+        "turns_with_defect": (4, 6),
+        "defects_per_turn": (None, 6),
     }
     for rate in metrics.values():
-        assert rate.value == rate.k / rate.n
-        assert (rate.low, rate.high) == wilson(rate.k, rate.n)
+        if rate.k is not None and rate.n:
+            assert rate.value == rate.k / rate.n
+            assert (rate.low, rate.high) == wilson(rate.k, rate.n)
+    assert metrics["defects_per_turn"].value == 5 / 6
+    assert metrics["citation_precision"].value == 1
 
 
 def refusals(k: int, n: int, repeats: int = 1) -> Tally:
@@ -132,16 +148,19 @@ def test_repeats_are_clustered_by_the_questions_hash_and_not_by_its_id() -> None
 
 
 def test_undefined_is_null() -> None:
-    nothing = Rate(k=0, n=0, value=None, low=None, high=None)
     empty = Tally().summary("empty", planned=0)
-    assert all(rate == nothing for rate in empty.metrics.values())
+    for name, rate in empty.metrics.items():
+        k = None if METRICS[name].is_mean else 0
+        assert rate == Rate(k=k, n=0, value=None, low=None, high=None)
     assert empty.timing.composition == dict.fromkeys(PARTS)
     assert empty.timing.ttft_ms.model_dump() == {
         "p50": None, "p90": None, "p99": None, "n": 0, "censored": 0,
     }  # fmt: skip
     only_unanswerable = refusals(1, 2).summary("u", planned=2).metrics
-    undefined = {name for name, rate in only_unanswerable.items() if rate == nothing}
-    assert undefined == {"evidence_retrieved", "cited_correct_page", "over_refused"}
+    undefined = {name for name, rate in only_unanswerable.items() if rate.value is None}
+    assert undefined == {
+        name for name, metric in METRICS.items() if metric.over.startswith("answerable")
+    }
 
 
 def test_a_run_of_nothing_but_infrastructure_errors_has_no_numbers() -> None:
@@ -189,7 +208,7 @@ TIMING = TurnTiming(
 
 
 def timed(*timings: TurnTiming) -> Summary:
-    score = score_turn(turn(HIT, **RIGHT))
+    score = score_turn(turn(HIT, **RIGHT), None)
     filled = Tally()
     for timing in timings:
         filled.add(score, timing)

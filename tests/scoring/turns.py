@@ -92,5 +92,6 @@ def turn(
         wall_ms=wall_ms,
         composition_ms=compose(rounds, wall_ms),
         corpus="tarn",
+        tools=["search", "cite"],
         bank_line=question,
     )
