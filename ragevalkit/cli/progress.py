@@ -32,21 +32,7 @@ PLAIN_INTERVAL_S = 10.0
 """Between two progress lines where standard error is no terminal."""
 
 
-class Silent:
-    """An observer that says nothing."""
-
-    def reads_corpus(self, pages: int, files: int, of_files: int) -> None: ...
-
-    def plans(self, plan: Plan) -> None: ...
-
-    def begins(self, model: str, waiting: int, finished: int) -> None: ...
-
-    def warns(self, message: str) -> None: ...
-
-    def turn(self, turn: Turn, score: Score, tally: Tally) -> None: ...
-
-
-class Announcer(Silent):
+class Announcer:
     """Says what a run will ask, how far it is, and how long the rest will take.
 
     On a terminal a bar; elsewhere a line now and then.
@@ -103,6 +89,12 @@ class Announcer(Silent):
         self._console.print(f"model {model}; asking {waiting} turns{already}", markup=False)
         self._bar.reset(self._task, total=waiting, description="turns", visible=True, note="")
 
+    def judges(self, done: int, of: int) -> None:
+        self._bar.update(
+            self._task, description="answers judged", completed=done, total=of, visible=True
+        )
+        self._plain(f"{done} of {of} answers judged")
+
     def warns(self, message: str) -> None:
         self._console.print(f"ragevalkit: {message}", markup=False)
 
@@ -150,3 +142,11 @@ def _corpus_remarks(corpus: Corpus) -> Iterator[str]:
             f"{blank} pages of {corpus.path} have no text; a search can't find them "
             f"(`ragevalkit corpus pages {corpus.path}` lists them)"
         )
+
+
+class Silent(Announcer):
+    """Says nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._console.quiet = True

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from ragevalkit.runs.run import Observer, Plan, RunResult
+from ragevalkit.cli.wiring import REPORTS
 
-REPORTS = Path("reports")
+if TYPE_CHECKING:
+    from ragevalkit.cli.progress import Announcer
+    from ragevalkit.runs.run import Plan, RunResult
 
 
 def run(
@@ -31,14 +33,17 @@ def run(
     turn_timeout: float = 600.0,
     stall_timeout: float = 120.0,
     retries: int = 3,
-    observer: Observer | None = None,
+    judge: str | None = None,
+    observer: Announcer | None = None,
 ) -> RunResult:
     """Begin or continue a run in reports/<name>/; the command's options under their names.
 
     Raises:
         RagevalkitError: bad input, an endpoint that can't be used, or a full disk.
     """
+    from ragevalkit.cli import wiring
     from ragevalkit.cli.progress import Silent
+    from ragevalkit.runs.rescoring import rescore
     from ragevalkit.runs.run import execute
 
     watcher = observer or Silent()
@@ -60,6 +65,9 @@ def run(
         observer=watcher,
     )
     result = execute(plan, watcher)
+    if judge and not result.interrupted:
+        wiring.judge(plan.folder, judge, None, watcher)
+        result = replace(result, summary=rescore(plan.folder, plan.corpora).summary)
     if report:
         from ragevalkit.report.page import write_page
 
@@ -112,6 +120,10 @@ def command(
             min=0, help="Retries of a request after 408, 409, 429, 5xx or a broken connection."
         ),
     ] = 3,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="An endpoint that judges answers against their references afterwards."),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON and nothing else.")
     ] = False,
@@ -140,6 +152,7 @@ def command(
             turn_timeout=turn_timeout,
             stall_timeout=stall_timeout,
             retries=retries,
+            judge=judge,
             observer=announcer,
         )
     if as_json:
@@ -172,7 +185,7 @@ def _plan(
     turn_timeout: float,
     stall_timeout: float,
     retries: int,
-    observer: Observer,
+    observer: Announcer,
 ) -> Plan:
     from ragevalkit.agent.graph import Limits
     from ragevalkit.agent.history import load_prompt

@@ -1,6 +1,7 @@
 """Puts together what several commands need: endpoints by name, a bank's corpora.
 
-Public: `resolve_endpoint`, `connect`, `find_corpus`, `open_corpora`.
+Public: `REPORTS`, `resolve_endpoint`, `connect`, `find_corpus`, `open_corpora`, `judge`,
+`find_run`, `recorded_corpora`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,13 @@ from ragevalkit.errors import InputError
 
 if TYPE_CHECKING:
     from ragevalkit.bank import Bank
+    from ragevalkit.cli.progress import Announcer
     from ragevalkit.corpus import Corpus, Progress
     from ragevalkit.endpoint.profile import Profile
+    from ragevalkit.runs.folder import RunFolder
+
+REPORTS = Path("reports")
+"""Folder of all runs, in the working folder."""
 
 
 def resolve_endpoint(name: str) -> Profile:
@@ -96,3 +102,83 @@ def open_corpora(
         corpora[name] = opened[path]
     check_evidence(bank, corpora)
     return corpora
+
+
+def judge(folder: RunFolder, endpoint: str, bank: Bank | None, announcer: Announcer) -> None:
+    """Have an endpoint judge a run's answers; its verdicts are kept in the run's folder.
+
+    Args:
+        bank: corrected labels, if any.
+
+    Raises:
+        EndpointUnusable: the judge can't be asked.
+    """
+    from ragevalkit.runs.judging import judge_run
+
+    profile = resolve_endpoint(endpoint)
+    questions = {question.id: question for question in bank.questions} if bank else {}
+    with connect(profile) as connected:
+        judged = judge_run(folder, connected, questions, announcer.judges)
+    failed = [judgement for judgement in judged if judgement.verdict is None]
+    if failed:
+        announcer.warns(
+            f"{len(failed)} of {len(judged)} answers got no verdict from {profile.name}; the first "
+            f"one because: {failed[0].error}"
+        )
+
+
+def find_run(run: str) -> RunFolder:
+    """The folder of a run.
+
+    Args:
+        run: a name under reports/, or a folder.
+
+    Raises:
+        InputError: it holds no run.
+    """
+    from ragevalkit.runs.folder import RunFolder
+
+    for path in (REPORTS / run, Path(run)):
+        if (path / "run.json").is_file():
+            return RunFolder(path)
+    raise InputError(f"there is no run '{run}', neither under {REPORTS}/ nor as a folder")
+
+
+def recorded_corpora(folder: RunFolder, override: str | None = None) -> dict[str, Corpus | None]:
+    """The corpora that a run was asked of, by the names that its turns give.
+
+    A corpus is the same if its hash is: it is looked for under its name, then in the cache. None
+    stands for one that isn't at hand.
+
+    Args:
+        override: where the corpus lies now.
+
+    Raises:
+        InputError: `override` is another corpus than the run's.
+    """
+    from ragevalkit.corpus import open_cached, open_corpus
+
+    manifest = folder.read_manifest() or {}
+    recorded: dict[str, str] = manifest.get("settings", {}).get("corpora", {})
+    if override is not None:
+        path = find_corpus(override)
+        opened = open_corpus(path)
+        if opened.hash not in recorded.values():
+            raise InputError(f"{path} is not the corpus that {folder.path} was asked of")
+        return {name: opened for name, hash_ in recorded.items() if hash_ == opened.hash}
+    corpora: dict[str, Corpus | None] = {}
+    for name, hash_ in recorded.items():
+        corpora[name] = _named(name, hash_) or open_cached(hash_)
+    return corpora
+
+
+def _named(name: str, hash_: str) -> Corpus | None:
+    from ragevalkit.corpus import open_corpus
+
+    if not name:
+        return None
+    try:
+        opened = open_corpus(find_corpus(name))
+    except InputError:
+        return None
+    return opened if opened.hash == hash_ else None

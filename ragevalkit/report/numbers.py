@@ -1,6 +1,7 @@
 """How numbers are written, in the terminal and on the page alike.
 
-Public: `rate`, `interval`, `percent`, `milliseconds`, `seconds`, `count`, `MISSING`.
+Public: `rate`, `interval`, `mean`, `mean_interval`, `percent`, `milliseconds`, `seconds`, `count`,
+`MISSING`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,16 @@ def percent(share: float | None) -> str:
 def rate(k: int | None, n: int) -> str:
     """`67/70`."""
     return MISSING if k is None or not n else f"{k}/{n}"
+
+
+def mean(value: float | None) -> str:
+    """`0.112`."""
+    return MISSING if value is None else f"{value:.3f}"
+
+
+def mean_interval(low: float | None, high: float | None) -> str:
+    """`0.052 – 0.181`."""
+    return MISSING if low is None or high is None else f"{low:.3f} – {high:.3f}"
 
 
 def interval(low: float | None, high: float | None) -> str:

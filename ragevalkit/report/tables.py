@@ -1,6 +1,6 @@
 """Tables as values: terminal and page show the same ones, to the same digit.
 
-Public: `Table`, `run_tables`, `corpus_table`, `pages_table`, `endpoints_table`.
+Public: `Table`, `run_tables`, `changes_table`, `corpus_table`, `pages_table`, `endpoints_table`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ragevalkit.report.numbers import count, interval, milliseconds, percent, rate, seconds
+from ragevalkit.report.numbers import (
+    MISSING,
+    count,
+    interval,
+    mean,
+    mean_interval,
+    milliseconds,
+    percent,
+    rate,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from ragevalkit.corpus import Corpus, DocumentInfo, Page
     from ragevalkit.endpoint.profile import Profile
+    from ragevalkit.runs.rescoring import Change
     from ragevalkit.scoring.summary import Quantiles, Summary
 
 
@@ -32,8 +43,10 @@ class Table:
 def run_tables(summary: Summary) -> list[Table]:
     """The tables of a run: metrics, outcomes, defects, timing, composition."""
     tables = [_metrics(summary), _outcomes(summary), _timing(summary), _composition(summary)]
-    if summary.defects:
-        tables.insert(2, _defects(summary))
+    if summary.judges:
+        tables.insert(1, _judges(summary))
+    if summary.defects or summary.undefined_defects:
+        tables.insert(-2, _defects(summary))
     return tables
 
 
@@ -41,21 +54,20 @@ def _metrics(summary: Summary) -> Table:
     from ragevalkit.scoring.metrics import METRICS
 
     rows = []
-    for name, value in summary.metrics.items():
+    for name, of in summary.metrics.items():
         metric = METRICS[name]
         rows.append(
             [
                 name,
                 metric.over,
-                rate(value.k, value.n),
-                percent(value.value),
-                interval(value.low, value.high),
+                str(of.n) if metric.is_mean else rate(of.k, of.n),
+                mean(of.value) if metric.is_mean else percent(of.value),
+                (mean_interval if metric.is_mean else interval)(of.low, of.high),
                 "" if metric.higher_is_better else "lower is better",
             ]
         )
-    return Table(
-        "Metrics", ["metric", "over", "k/n", "rate", "95 % interval", ""], rows, text_columns=2
-    )
+    columns = ["metric", "over", "k/n", "value", "95 % interval", ""]
+    return Table("Metrics", columns, rows, text_columns=2)
 
 
 def _outcomes(summary: Summary) -> Table:
@@ -76,8 +88,31 @@ def _outcomes(summary: Summary) -> Table:
 def _defects(summary: Summary) -> Table:
     from ragevalkit.scoring.defects import DEFECTS
 
-    rows = [[name, DEFECTS[name], str(turns)] for name, turns in summary.defects.items()]
-    return Table("Defects", ["defect", "what it means", "turns"], rows, text_columns=2)
+    rows = [[name, DEFECTS[name].meaning, str(turns)] for name, turns in summary.defects.items()]
+    notes = []
+    if summary.recovered_calls:
+        notes.append(f"{summary.recovered_calls} malformed calls were made up for by a later one.")
+    if summary.undefined_defects:
+        names = ", ".join(summary.undefined_defects)
+        notes.append(f"Not told, as the corpus isn't at hand: {names}.")
+    return Table("Defects", ["defect", "what it means", "turns"], rows, notes, text_columns=2)
+
+
+def _judges(summary: Summary) -> Table:
+    rows = [
+        [
+            name,
+            judge.model,
+            rate(judge.k, judge.n),
+            percent(judge.value),
+            interval(judge.low, judge.high),
+            str(judge.verdicts["partly"]),
+            str(judge.undefined),
+        ]
+        for name, judge in summary.judges.items()
+    ]
+    columns = ["judge", "model", "correct", "value", "95 % interval", "partly", "no verdict"]
+    return Table("Answers judged by a model", columns, rows, text_columns=2)
 
 
 def _timing(summary: Summary) -> Table:
@@ -112,6 +147,23 @@ def _composition(summary: Summary) -> Table:
         [row],
         text_columns=0,
     )
+
+
+def changes_table(changes: Iterable[Change]) -> Table:
+    """Turns that score otherwise than before, a row for each difference."""
+    rows = [
+        [change.question_id, str(change.repeat), name, _written(old), _written(new)]
+        for change in changes
+        for name, (old, new) in change.what.items()
+    ]
+    columns = ["question", "repeat", "what", "before", "now"]
+    return Table("Changed turns", columns, rows, text_columns=5)
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return MISSING
+    return ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value).lower()
 
 
 def corpus_table(corpus: Corpus) -> Table:

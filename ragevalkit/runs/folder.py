@@ -17,7 +17,7 @@ import orjson
 from pydantic import ValidationError
 
 from ragevalkit.errors import InputError, RunFolderError
-from ragevalkit.turn.record import Turn
+from ragevalkit.turn.record import RECORD_VERSION, Turn
 
 _NAME = re.compile(r"[^\s./\\\x00-\x1f][^/\\\x00-\x1f]*")
 
@@ -99,27 +99,33 @@ class RunFolder:
             raise InputError(f"{self.manifest} is no manifest of a run")
         return manifest
 
-    def read_turns(self) -> Iterator[Turn]:
+    def read_turns(self, unreadable: list[str] | None = None) -> Iterator[Turn]:
         """The turns on record. A last line that was cut off by a crash is left out.
 
+        Args:
+            unreadable: takes a sentence for every line that is left out; None: the first raises.
+
         Raises:
-            InputError: another line is damaged.
+            InputError: a line is damaged, or of a newer version, and `unreadable` is None.
         """
         if not self.turns.exists():
             return
         with self.turns.open("rb") as file:
             for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
+                whole = line.endswith(b"\n")
+                if not whole and unreadable is None:
                     return
                 try:
-                    yield Turn.model_validate_json(line)
-                except ValidationError as error:
-                    first = error.errors()[0]
-                    field = ".".join(map(str, first["loc"]))
-                    raise InputError(
-                        f"{self.turns}, line {number} is damaged: {field} {first['msg']}; delete "
-                        "the line and the same command asks that question again"
-                    ) from error
+                    yield _read_turn(line)
+                except ValueError as error:
+                    what = f"is damaged: {error}" if whole else "was cut off by a crash"
+                    message = f"{self.turns}, line {number} {what}"
+                    if unreadable is None:
+                        raise InputError(
+                            f"{message}; delete the line and the same command asks that question "
+                            "again"
+                        ) from error
+                    unreadable.append(message)
 
     def keep_turns(self, keep: set[tuple[str, int]]) -> None:
         """Drop all lines of turns.jsonl but those of these (question id, repeat), at once.
@@ -152,6 +158,24 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise RunFolderError(f"can't write {path}: {error.strerror}") from error
+
+
+def _read_turn(line: bytes) -> Turn:
+    """A turn from its line; fields that came with later versions get their defaults.
+
+    Raises:
+        ValueError: it is no turn, or of a newer version.
+    """
+    record = orjson.loads(line)
+    version = record.get("version", 0) if isinstance(record, dict) else 0
+    if isinstance(version, int) and version > RECORD_VERSION:
+        raise ValueError(f"written by a newer ragevalkit (version {version} of the record)")
+    try:
+        return Turn.model_validate(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{field} {first['msg'][:1].lower()}{first['msg'][1:]}") from error
 
 
 def _key(line: bytes) -> tuple[str, int]:

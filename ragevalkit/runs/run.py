@@ -24,6 +24,7 @@ from ragevalkit.endpoint.profile import Profile
 from ragevalkit.errors import InputError
 from ragevalkit.runs.folder import RunFolder, replace_file
 from ragevalkit.runs.manifest import changed_settings, new_manifest, settings_of
+from ragevalkit.runs.results import write_results
 from ragevalkit.runs.schedule import Item, Stopped, ask_all
 from ragevalkit.runs.writer import Writer
 from ragevalkit.scoring.score import Score, score_turn
@@ -138,7 +139,7 @@ class _Run:
     def __init__(self, plan: Plan, items: list[Item], observer: Observer) -> None:
         self.plan, self.items, self.observer = plan, items, observer
         self.tally = Tally()
-        self.scores: list[bytes] = []
+        self.scores: list[Score] = []
         self.finished: set[tuple[str, int]] = set()
         self.manifest = plan.folder.read_manifest()
 
@@ -159,7 +160,8 @@ class _Run:
                 if not self.tally.turns:
                     raise
                 interrupted = True
-        summary = self._write_results()
+        planned = {(i.question.id, i.repeat) for i in self.items} | self.finished
+        summary = write_results(self.plan.folder, self.tally, self.scores, len(planned))
         return RunResult(summary, interrupted, stopped)
 
     def _refuse_other_settings(self, model: str | None) -> None:
@@ -227,10 +229,10 @@ class _Run:
             writer.close()
 
     def _score(self, turn: Turn) -> Score:
-        score = score_turn(turn)
+        score = score_turn(turn, self.plan.corpora.get(turn.corpus))
         turn.outcome = score.outcome.value
         self.tally.add(score, turn_timing(turn))
-        self.scores.append(score.model_dump_json().encode() + b"\n")
+        self.scores.append(score)
         return score
 
     def _write_manifest(self, model: str, server: dict[str, Any]) -> None:
@@ -250,14 +252,6 @@ class _Run:
             self.manifest.update(may_change)
         content = orjson.dumps(self.manifest, option=orjson.OPT_INDENT_2)
         replace_file(self.plan.folder.manifest, [content, b"\n"])
-
-    def _write_results(self) -> Summary:
-        folder = self.plan.folder
-        planned = len({(i.question.id, i.repeat) for i in self.items} | self.finished)
-        summary = self.tally.summary(folder.name, planned)
-        replace_file(folder.scores, self.scores)
-        replace_file(folder.summary, [summary.model_dump_json(indent=2).encode(), b"\n"])
-        return summary
 
 
 def _attempt_lines(turn: Turn, number: int, attempts: list[Any]) -> bytes:

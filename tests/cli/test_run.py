@@ -13,6 +13,7 @@ from command import Command
 from servers import completion, raw_server, response
 
 import ragevalkit as package
+from ragevalkit.scoring.metrics import METRICS
 
 SUMMARY_FIELDS = {
     "run",
@@ -25,15 +26,6 @@ SUMMARY_FIELDS = {
     "timing",
 }
 QUANTILES = {"ttft_ms", "first_answer_ms", "turn_s", "tpot_ms", "rounds", "tool_rounds"}
-METRICS = {
-    "answered",
-    "searched_first",
-    "evidence_retrieved",
-    "cited_correct_page",
-    "refused_correctly",
-    "over_refused",
-    "malformed_calls",
-}
 
 
 def lines(path: Path) -> list[dict[str, object]]:
@@ -43,8 +35,8 @@ def lines(path: Path) -> list[dict[str, object]]:
 def test_an_empty_folder_is_enough(ragevalkit: Command) -> None:
     done = ragevalkit("run")
     assert done.code == 0, done.stderr
-    assert "tarn: 32 turns (20 answerable, 12 not) over 31 pages, against baseline" in done.stderr
-    for words in ("cited_correct_page", "/20", "95 % interval", "unanswerable", "harness"):
+    assert "tarn: 116 turns (70 answerable, 46 not) over 85 pages, against baseline" in done.stderr
+    for words in ("cited_correct_page", "/70", "95 % interval", "unanswerable", "harness"):
         assert words in done.stdout
     assert "Results are in reports/tarn-baseline/" in done.stdout
     folder = ragevalkit.folder / "reports" / "tarn-baseline"
@@ -58,13 +50,13 @@ def test_an_empty_folder_is_enough(ragevalkit: Command) -> None:
         "turns.jsonl",
     }
     turns = lines(folder / "turns.jsonl")
-    assert len(turns) == 32
+    assert len(turns) == 116
     assert {"question_id", "question_hash", "repeat", "outcome", "rounds", "bank_line"} <= set(
         turns[0]
     )
     rounds = sum(len(turn["rounds"]) for turn in turns)  # type: ignore[arg-type]
     assert len(lines(folder / "attempts.jsonl")) == rounds
-    assert len(lines(folder / "scores.jsonl")) == 32
+    assert len(lines(folder / "scores.jsonl")) == 116
 
 
 def test_the_summary_is_as_documented(ragevalkit: Command) -> None:
@@ -72,7 +64,7 @@ def test_the_summary_is_as_documented(ragevalkit: Command) -> None:
     summary = json.loads(done.stdout)
     assert summary == json.loads((ragevalkit.folder / "reports/r/summary.json").read_text())
     assert set(summary) >= SUMMARY_FIELDS
-    assert set(summary["metrics"]) == METRICS
+    assert set(summary["metrics"]) == set(METRICS)
     for rate in summary["metrics"].values():
         assert set(rate) == {"k", "n", "value", "low", "high"}
     assert set(summary["outcomes"]) == {"answerable", "unanswerable"}
@@ -178,7 +170,7 @@ def test_from_python(ragevalkit: Command) -> None:
     result = package.run("tarn", "mock", limit=2, name="r", report=False)
     assert result.exit_code == 0
     assert result.summary.turns == 2
-    assert len(package.load_bank("tarn").questions) == 32
+    assert len(package.load_bank("tarn").questions) == 116
 
 
 def test_a_wheel_in_an_empty_folder(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""`ragevalkit score`: score a run again from its folder."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+
+def command(
+    run: Annotated[str, typer.Argument(help="A run's name or folder.")],
+    bank: Annotated[
+        str | None, typer.Option(help="Corrected labels, taken by question id.")
+    ] = None,
+    corpus: Annotated[
+        str | None, typer.Option(help="Where the run's corpus lies, if it isn't found by itself.")
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="An endpoint that judges answers against their references."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as JSON and nothing else.")
+    ] = False,
+) -> None:
+    """Score a run again, without an endpoint, and say which turns changed."""
+    from ragevalkit.bank import load_bank
+    from ragevalkit.cli import wiring
+    from ragevalkit.cli.progress import Announcer
+    from ragevalkit.report.page import write_page
+    from ragevalkit.report.tables import changes_table
+    from ragevalkit.report.terminal import print_run, print_table
+    from ragevalkit.runs.rescoring import rescore
+
+    folder = wiring.find_run(run)
+    labels = load_bank(bank) if bank else None
+    corpora = wiring.recorded_corpora(folder, corpus)
+    with Announcer() as announcer:
+        say = announcer.warns
+        if judge:
+            wiring.judge(folder, judge, labels, announcer)
+    for name in (name for name, opened in corpora.items() if opened is None):
+        say(
+            f"the corpus '{name or 'of this run'}' isn't at hand as it was; defects that need its "
+            "pages are left undefined (--corpus names it)"
+        )
+    result = rescore(folder, corpora, labels)
+    if folder.report.exists():
+        write_page(folder, result.summary)
+    for message in result.unreadable:
+        say(f"left out: {message}")
+    if bank:
+        say(
+            f"{result.relabelled} turns scored by {bank}; {result.unmatched} kept their labels, as "
+            "it doesn't ask their question"
+        )
+    if as_json:
+        changes = [
+            {"question_id": c.question_id, "repeat": c.repeat, "what": c.what}
+            for c in result.changes
+        ]
+        _print_json({**result.summary.model_dump(mode="json"), "changes": changes})
+        return
+    print_run(result.summary, folder.path)
+    if result.changes:
+        print_table(changes_table(result.changes))
+    typer.echo(f"{len(result.changes)} of {result.summary.turns} turns score otherwise than before")
+
+
+def _print_json(value: Any) -> None:
+    import orjson
+
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))

@@ -1,0 +1,132 @@
+"""Scoring a run again from its folder, without an endpoint.
+
+Public: `Rescored`, `Change`, `rescore`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from ragevalkit.bank import Bank, Question
+from ragevalkit.corpus import Corpus
+from ragevalkit.errors import InputError
+from ragevalkit.runs.folder import RunFolder, replace_file
+from ragevalkit.runs.results import write_results
+from ragevalkit.scoring.score import SCORER_VERSION, score_turn
+from ragevalkit.scoring.summary import Summary, Tally
+from ragevalkit.scoring.timing import turn_timing
+from ragevalkit.turn.record import Turn
+
+Key = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A turn that scores otherwise than before."""
+
+    question_id: str
+    repeat: int
+    what: dict[str, tuple[Any, Any]]
+    """Old and new value of `outcome`, of a metric, or of `defects`."""
+
+
+@dataclass
+class Rescored:
+    """What scoring again came to."""
+
+    summary: Summary
+    changes: list[Change]
+    unreadable: list[str] = field(default_factory=list)
+    """Lines of turns.jsonl that were left out, and why."""
+    relabelled: int = 0
+    """Turns scored by a corrected bank line."""
+    unmatched: int = 0
+    """Turns whose question the corrected bank doesn't have, or asks in other words."""
+
+
+def rescore(
+    folder: RunFolder, corpora: Mapping[str, Corpus | None], bank: Bank | None = None
+) -> Rescored:
+    """Score all turns of a run again and write scores.jsonl and summary.json.
+
+    Args:
+        corpora: by the name that the turns give; None where it isn't at hand.
+        bank: corrected labels, taken by question id where question and history are the same.
+
+    Raises:
+        InputError: the folder holds no run.
+        RunFolderError: it can't be written.
+    """
+    manifest = folder.read_manifest()
+    if manifest is None:
+        raise InputError(f"{folder.path} holds no run")
+    before = dict(_old_scores(folder))
+    planned = _planned(folder)
+    corrected = {question.id: question for question in bank.questions} if bank else {}
+    tally, scores = Tally(), []
+    result = Rescored(tally.summary(folder.name, 0), [])
+    for turn in folder.read_turns(result.unreadable):
+        question = _corrected(turn, corrected)
+        if bank is not None:
+            result.relabelled += question is not None
+            result.unmatched += question is None
+        score = score_turn(turn, corpora.get(turn.corpus), question)
+        tally.add(score, turn_timing(turn))
+        scores.append(score)
+        old = before.get((turn.question_id, turn.repeat))
+        if old and (what := dict(_differences(old, score.model_dump(mode="json")))):
+            result.changes.append(Change(turn.question_id, turn.repeat, what))
+    manifest |= {"scorer": SCORER_VERSION, "scored_with": _labels(bank)}
+    replace_file(folder.manifest, [orjson.dumps(manifest, option=orjson.OPT_INDENT_2), b"\n"])
+    result.summary = write_results(folder, tally, scores, max(planned, tally.turns))
+    return result
+
+
+def _labels(bank: Bank | None) -> dict[str, str] | None:
+    return {"bank": str(bank.path), "hash": bank.hash} if bank else None
+
+
+def _corrected(turn: Turn, corrected: Mapping[str, Question]) -> Question | None:
+    question = corrected.get(turn.question_id)
+    if question is None:
+        return None
+    asked = Question.model_validate(turn.bank_line)
+    same = (question.question, question.history) == (asked.question, asked.history)
+    return question if same else None
+
+
+def _old_scores(folder: RunFolder) -> Iterator[tuple[Key, dict[str, Any]]]:
+    """Earlier scores; a line that can't be read is as if it weren't there."""
+    if not folder.scores.exists():
+        return
+    for line in folder.scores.read_bytes().splitlines():
+        try:
+            score = orjson.loads(line)
+            yield (score["question_id"], score["repeat"]), score
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            continue
+
+
+def _differences(
+    old: Mapping[str, Any], new: Mapping[str, Any]
+) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    for name in ("outcome", "defects"):
+        if old.get(name) != new[name]:
+            yield name, (old.get(name), new[name])
+    before = old.get("metrics") or {}
+    for name, value in new["metrics"].items():
+        # a metric that the earlier scorer didn't know is no change of this turn
+        if name in before and before[name] != value:
+            yield name, (before[name], value)
+
+
+def _planned(folder: RunFolder) -> int:
+    """How many turns the run was to have, by its last summary; 0 where there is none."""
+    try:
+        return int(orjson.loads(folder.summary.read_bytes())["planned"])
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        return 0

@@ -1,0 +1,40 @@
+"""Writing what a run came to: scores.jsonl and summary.json.
+
+Public: `write_results`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragevalkit.runs.folder import RunFolder, replace_file
+from ragevalkit.runs.judging import read_judgements
+from ragevalkit.scoring.judge import Judgement, summarise_judgements
+from ragevalkit.scoring.score import Score
+from ragevalkit.scoring.summary import Summary, Tally
+
+
+def write_results(
+    folder: RunFolder, tally: Tally, scores: Sequence[Score], planned: int
+) -> Summary:
+    """Write scores and summary, with the verdicts of judges that are on record.
+
+    Raises:
+        RunFolderError: the disk is full, or the folder can't be written.
+    """
+    hashes = {(score.question_id, score.repeat): score.question_hash for score in scores}
+
+    def holds(judgement: Judgement) -> bool:
+        """A verdict on labels that were corrected since says nothing any more."""
+        key = (judgement.question_id, judgement.repeat)
+        return hashes.get(key) == judgement.question_hash
+
+    judges = {
+        judge: judged
+        for judge, judgements in read_judgements(folder).items()
+        if (judged := summarise_judgements(filter(holds, judgements)))
+    }
+    summary = tally.summary(folder.name, planned, judges)
+    replace_file(folder.scores, (s.model_dump_json().encode() + b"\n" for s in scores))
+    replace_file(folder.summary, [summary.model_dump_json(indent=2).encode(), b"\n"])
+    return summary
