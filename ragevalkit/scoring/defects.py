@@ -69,7 +69,7 @@ def _citation(kind: CitationKind) -> Callable[[TurnView], bool]:
 
 def _empty(view: TurnView) -> bool:
     """A last round that yields nothing but a leaked call has that one cause."""
-    return view.turn.ended is Ended.REPLY and not leak(view.turn.rounds[-1])
+    return view.turn.ended is Ended.REPLY and not leak(view.turn.rounds[-1], view.turn.tools)
 
 
 def _wrong(view: TurnView) -> bool:

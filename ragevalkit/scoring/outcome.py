@@ -55,7 +55,7 @@ def read_outcome(turn: Turn) -> Reading:
     """Read a turn's outcome from how it ended and what it replied."""
     if turn.ended is Ended.INFRA_ERROR:
         return Reading(Outcome.INFRA_ERROR, False, Reply.NO_OUTPUT)
-    visible = "" if turn.ended in _WITHOUT_REPLY else without_leaked_calls(turn.reply)
+    visible = "" if turn.ended in _WITHOUT_REPLY else without_leaked_calls(turn.reply, turn.tools)
     text = classify_reply(visible)
     marker, rest = split_marker(visible)
     if not marker:

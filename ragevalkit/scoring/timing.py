@@ -49,7 +49,7 @@ def _ttft(round_: Round) -> float | None:
 
 
 def _first_answer(turn: Turn) -> float | None:
-    replied = turn.rounds and without_leaked_calls(turn.reply).strip()
+    replied = turn.rounds and without_leaked_calls(turn.reply, turn.tools).strip()
     return turn.rounds[-1].clock.first_answer_ms if replied else None
 
 

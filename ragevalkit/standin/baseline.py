@@ -81,8 +81,9 @@ class Baseline:
             return _call(call_id, "search", {"query": _first_query(now)})
         best = _best(now)
         if best is None or best.score < THRESHOLD:
-            if may_search:
-                return _call(call_id, "search", {"query": _second_query(now)})
+            query = _second_query(now)
+            if may_search and query != _first_query(now):
+                return _call(call_id, "search", {"query": query})
             control = not request.tools and _CONTROL.search(now.question[:_LONGEST_QUESTION])
             return _say("OK." if control else _DECLINE)
         if "cite" in request.tools and "cite" not in now.calls:

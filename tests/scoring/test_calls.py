@@ -34,6 +34,12 @@ LEAKED = {
     '{"name": "search", "arguments": "{}"}': "",
     '{"name": "search", "parameters": {"query": "x"}}': "",
     '{"type": "function", "function": {"name": "search", "arguments": {}}}': "",
+    '{"name": "unheard_of", "arguments": {}}': "",
+    f"I will search for that: {BARE}": "I will search for that: ",
+    f"Let me look.\n```json\n{BARE}\n```": "Let me look.\n```json\n",
+    '[search(query="noise")]': "",
+    '[search(query="noise"), cite(document="guide", page=4)]': "",
+    'search(query="noise")': "",
 }
 
 NOT_LEAKED = [
@@ -54,6 +60,9 @@ NOT_LEAKED = [
     # a call's JSON inside prose is quoted, not made
     f"The log shows {BARE} at noon.",
     f"```json\n{BARE}\n```\nis what the manual gives as an example.",
+    'It is set by {"name": "port", "parameters": {"value": 8080}}',
+    "[research(topic=1)]",
+    'In Python: search(query="noise") finds it.',
     # markup that only looks alike
     "Close the <tool> tag.",
     "The <functional> layer.",

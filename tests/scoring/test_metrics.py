@@ -339,3 +339,13 @@ def test_a_score_names_its_turn_and_survives_its_line() -> None:
 def test_an_infrastructure_error_has_no_defects_and_no_disagreement() -> None:
     scored = score_turn(turn(round_(call(defect="schema")), ended=Ended.INFRA_ERROR), None)
     assert (scored.defects, scored.detectors_disagree) == ([], False)
+
+
+def test_citations_in_the_reply_count_for_agents_without_a_cite_tool() -> None:
+    answered = turn(HIT, reply=f"{ANSWER} [guide.pdf p. 4]")
+    with_tool = score_turn(answered, None)
+    assert (with_tool.citations, with_tool.defects) == ([], ["citation:missing"])
+    answered.tools = ["search"]
+    without = score_turn(answered, None)
+    assert [(c.document, c.page, c.source) for c in without.citations] == [("guide", 4, "text")]
+    assert (without.metrics["cited_correct_page"], without.defects) == (True, [])
