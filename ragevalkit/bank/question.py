@@ -1,6 +1,6 @@
 """A labelled question.
 
-Public: `Question`, `Evidence`, `Message`.
+Public: `Question`, `Evidence`, `Message`, `REFERENCE_WORDS`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict
+
+REFERENCE_WORDS = 12
+"""Longer references aren't looked for in a reply: their wording is one of many."""
 
 
 class Evidence(BaseModel):

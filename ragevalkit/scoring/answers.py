@@ -1,6 +1,6 @@
 """Short reference answers against a reply, token by token.
 
-Public: `REFERENCE_WORDS`, `matches_reference`, `normalised`.
+Public: `matches_reference`, `normalised`.
 
 Reply and reference are read into the same tokens: words, numbers, units, dates. A reference counts
 where its tokens stand in the reply one after another. What it can't see: negation ('not 280 W'
@@ -13,10 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragevalkit.bank.question import REFERENCE_WORDS
 from ragevalkit.scoring.answer_tokens import Token, read_tokens
-
-REFERENCE_WORDS = 12
-"""Longer references aren't matched: their wording is one of many."""
 
 
 def matches_reference(reply: str, references: Sequence[str]) -> bool | None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragevalkit.scoring.answers import REFERENCE_WORDS, matches_reference, normalised
+from ragevalkit.bank.question import REFERENCE_WORDS
+from ragevalkit.scoring.answers import matches_reference, normalised
 
 # reference: replies that match, replies that don't
 CASES: dict[str, tuple[list[str], list[str]]] = {
