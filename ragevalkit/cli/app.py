@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ragevalkit import __version__
-from ragevalkit.cli import corpus, endpoint, run
+from ragevalkit.cli import bank, corpus, endpoint, run, score, show
 
 app = typer.Typer(
     name="ragevalkit",
@@ -18,6 +18,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("run")(run.command)
+app.command("score")(score.command)
+app.command("show")(show.command)
+app.add_typer(bank.app, name="bank")
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(endpoint.app, name="endpoint")
 
