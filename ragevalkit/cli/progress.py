@@ -60,7 +60,8 @@ class Announcer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        if self._console.is_terminal:
+            self._bar.stop()
 
     def reads_corpus(self, pages: int, files: int, of_files: int) -> None:
         note = f"{pages:,} pages read and indexed"

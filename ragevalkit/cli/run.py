@@ -13,7 +13,7 @@ from ragevalkit.cli.wiring import REPORTS
 
 if TYPE_CHECKING:
     from ragevalkit.cli.progress import Announcer
-    from ragevalkit.runs.run import Plan, RunResult
+    from ragevalkit.runs.run import RunResult
 
 
 def run(
@@ -41,32 +41,42 @@ def run(
     Raises:
         RagevalkitError: bad input, an endpoint that can't be used, or a full disk.
     """
+    from ragevalkit.agent.graph import Limits
+    from ragevalkit.agent.history import load_prompt
+    from ragevalkit.agent.tools import load_toolbox
+    from ragevalkit.bank import load_bank
     from ragevalkit.cli import wiring
     from ragevalkit.cli.progress import Silent
+    from ragevalkit.endpoint.client import Retries, Timeouts
+    from ragevalkit.runs.folder import RunFolder, check_run_name
     from ragevalkit.runs.rescoring import rescore
-    from ragevalkit.runs.run import execute
+    from ragevalkit.runs.run import Plan, execute
 
-    watcher = observer or Silent()
-    plan = _plan(
-        bank,
-        endpoint,
-        corpus=corpus,
-        name=name,
+    observer = observer or Silent()
+    questions = load_bank(bank)
+    profile = wiring.resolve_endpoint(endpoint)
+    profile.api_key()  # a missing key is said before anything else is done
+    folder = check_run_name(f"{questions.name}-{_slug(profile.name)}" if name is None else name)
+    plan = Plan(
+        folder=RunFolder(REPORTS / folder),
+        bank=questions,
+        corpora=wiring.open_corpora(questions, corpus, observer.reads_corpus),
+        profile=profile,
+        connect=wiring.connect,
+        prompt=load_prompt(),
+        toolbox=load_toolbox(profile.strict),
+        limits=Limits(rounds=rounds, output_tokens=budget, turn_s=turn_timeout),
         repeats=repeats,
         concurrency=concurrency,
         limit=limit,
         tags=tags or [],
-        budget=budget,
         seed=seed,
-        rounds=rounds,
-        turn_timeout=turn_timeout,
-        stall_timeout=stall_timeout,
-        retries=retries,
-        observer=watcher,
+        retries=Retries(most=retries),
+        timeouts=Timeouts(stall_s=stall_timeout),
     )
-    result = execute(plan, watcher)
+    result = execute(plan, observer)
     if judge and not result.interrupted:
-        wiring.judge(plan.folder, judge, None, watcher)
+        wiring.judge(plan.folder, judge, None, observer)
         result = replace(result, summary=rescore(plan.folder, plan.corpora).summary)
     if report:
         from ragevalkit.report.page import write_page
@@ -167,57 +177,6 @@ def command(
     elif result.interrupted:
         announcer.warns("interrupted; the same command continues the run")
     return result.exit_code
-
-
-def _plan(
-    bank: str | Path,
-    endpoint: str,
-    *,
-    corpus: str | None,
-    name: str | None,
-    repeats: int,
-    concurrency: int,
-    limit: int | None,
-    tags: list[str],
-    budget: int,
-    seed: int,
-    rounds: int,
-    turn_timeout: float,
-    stall_timeout: float,
-    retries: int,
-    observer: Announcer,
-) -> Plan:
-    from ragevalkit.agent.graph import Limits
-    from ragevalkit.agent.history import load_prompt
-    from ragevalkit.agent.tools import load_toolbox
-    from ragevalkit.bank import load_bank
-    from ragevalkit.cli.wiring import connect, open_corpora, resolve_endpoint
-    from ragevalkit.endpoint.client import Retries, Timeouts
-    from ragevalkit.runs.folder import RunFolder, check_run_name
-    from ragevalkit.runs.run import Plan
-
-    loaded = load_bank(bank)
-    profile = resolve_endpoint(endpoint)
-    profile.api_key()  # a missing key is said before anything else is done
-    folder = check_run_name(f"{loaded.name}-{_slug(profile.name)}" if name is None else name)
-    corpora = open_corpora(loaded, corpus, observer.reads_corpus)
-    return Plan(
-        folder=RunFolder(REPORTS / folder),
-        bank=loaded,
-        corpora=corpora,
-        profile=profile,
-        connect=connect,
-        prompt=load_prompt(),
-        toolbox=load_toolbox(profile.strict),
-        limits=Limits(rounds=rounds, output_tokens=budget, turn_s=turn_timeout),
-        repeats=repeats,
-        concurrency=concurrency,
-        limit=limit,
-        tags=tags,
-        seed=seed,
-        retries=Retries(most=retries),
-        timeouts=Timeouts(stall_s=stall_timeout),
-    )
 
 
 def _slug(endpoint: str) -> str:
