@@ -19,6 +19,9 @@ def command(
         str | None,
         typer.Option(help="An endpoint that judges answers against their references."),
     ] = None,
+    by_tag: Annotated[
+        bool, typer.Option("--by-tag", help="Show the metrics of each tag's questions, too.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON and nothing else.")
     ] = False,
@@ -28,7 +31,7 @@ def command(
     from ragevalkit.cli import wiring
     from ragevalkit.cli.progress import Announcer
     from ragevalkit.report.page import write_page
-    from ragevalkit.report.tables import changes_table
+    from ragevalkit.report.tables import changes_table, tags_table
     from ragevalkit.report.terminal import print_run, print_table
     from ragevalkit.runs.rescoring import rescore
 
@@ -59,9 +62,16 @@ def command(
             {"question_id": c.question_id, "repeat": c.repeat, "what": c.what}
             for c in result.changes
         ]
-        _print_json({**result.summary.model_dump(mode="json"), "changes": changes})
+        tags = {
+            tag: {name: rate.model_dump() for name, rate in rates.items()}
+            for tag, rates in result.tags.items()
+        }
+        summary = result.summary.model_dump(mode="json")
+        _print_json({**summary, "changes": changes, "tags": tags})
         return
     print_run(result.summary, folder.path)
+    if by_tag:
+        print_table(tags_table(result.tags))
     if result.changes:
         print_table(changes_table(result.changes))
     typer.echo(f"{len(result.changes)} of {result.summary.turns} turns score otherwise than before")

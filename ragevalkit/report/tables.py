@@ -1,6 +1,7 @@
 """Tables as values: terminal and page show the same ones, to the same digit.
 
-Public: `Table`, `run_tables`, `changes_table`, `corpus_table`, `pages_table`, `endpoints_table`.
+Public: `Table`, `run_tables`, `tags_table`, `changes_table`, `corpus_table`, `pages_table`,
+`endpoints_table`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from ragevalkit.corpus import Corpus, DocumentInfo, Page
     from ragevalkit.endpoint.profile import Profile
     from ragevalkit.runs.rescoring import Change
-    from ragevalkit.scoring.summary import Quantiles, Summary
+    from ragevalkit.scoring.metrics import Metric
+    from ragevalkit.scoring.summary import Quantiles, Rate, Summary
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,28 @@ def _metrics(summary: Summary) -> Table:
                 str(of.n) if metric.is_mean else rate(of.k, of.n),
                 mean(of.value) if metric.is_mean else percent(of.value),
                 (mean_interval if metric.is_mean else interval)(of.low, of.high),
-                "" if metric.higher_is_better else "lower is better",
+                _remark(metric),
             ]
         )
     columns = ["metric", "over", "k/n", "value", "95 % interval", ""]
     return Table("Metrics", columns, rows, text_columns=2)
+
+
+def _remark(metric: Metric) -> str:
+    if metric.descriptive:
+        return "descriptive"
+    return "" if metric.higher_is_better else "lower is better"
+
+
+def tags_table(tags: Mapping[str, Mapping[str, Rate]]) -> Table:
+    """The rates of the questions with each tag, a row a tag."""
+    from ragevalkit.scoring.metrics import METRICS
+
+    names = [n for n, m in METRICS.items() if not m.is_mean and not m.descriptive]
+    names = [n for n in names if any(of[n].n for of in tags.values())]
+    rows = [[tag, *(rate(of[n].k, of[n].n) for n in names)] for tag, of in tags.items()]
+    heads = [n.replace("_", " ") for n in names]
+    return Table("By tag", ["tag", *heads], rows)
 
 
 def _outcomes(summary: Summary) -> Table:

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 _RESULTS = ("report.html", "summary.json", "turns.jsonl", "scores.jsonl", "run.json")
 
-PIPE_WIDTH = 120
-"""Columns where standard output is no terminal."""
+PIPE_WIDTH = 1000
+"""Columns where standard output is no terminal: there a row is a line."""
+
+_LONGEST_NAME = 40
+"""A first column of names up to so long is never folded."""
 
 
 def print_run(summary: Summary, folder: Path) -> None:
@@ -47,8 +50,12 @@ def print_table(table: Table, console: Console | None = None) -> None:
     shown = RichTable(title=Text(table.title), title_justify="left", box=SIMPLE, pad_edge=False)
     for position, column in enumerate(table.columns):
         is_text = position < table.text_columns
+        names = position == 0 and max(map(len, (r[0] for r in table.rows)), default=0)
         shown.add_column(
-            Text(column), justify="left" if is_text else "right", overflow="fold", no_wrap=False
+            Text(column),
+            justify="left" if is_text else "right",
+            overflow="fold",
+            no_wrap=0 < names <= _LONGEST_NAME,
         )
     for row in table.rows:
         shown.add_row(*map(Text, row))

@@ -5,6 +5,7 @@ Public: `Rescored`, `Change`, `rescore`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from ragevalkit.errors import InputError
 from ragevalkit.runs.folder import RunFolder, replace_file
 from ragevalkit.runs.results import write_results
 from ragevalkit.scoring.score import SCORER_VERSION, score_turn
-from ragevalkit.scoring.summary import Summary, Tally
+from ragevalkit.scoring.summary import Rate, Summary, Tally
 from ragevalkit.scoring.timing import turn_timing
 from ragevalkit.turn.record import Turn
 
@@ -44,6 +45,8 @@ class Rescored:
     """Lines of turns.jsonl that were left out, and why."""
     relabelled: int = 0
     """Turns scored by a corrected bank line."""
+    tags: dict[str, dict[str, Rate]] = field(default_factory=dict)
+    """Every metric over the turns whose question has a tag."""
     unmatched: int = 0
     """Turns whose question the corrected bank doesn't have, or asks in other words."""
 
@@ -68,6 +71,7 @@ def rescore(
     planned = _planned(folder)
     corrected = {question.id: question for question in bank.questions} if bank else {}
     tally, scores = Tally(), []
+    by_tag: defaultdict[str, Tally] = defaultdict(Tally)
     result = Rescored(tally.summary(folder.name, 0), [])
     for turn in folder.read_turns(result.unreadable):
         question = _corrected(turn, corrected)
@@ -75,13 +79,17 @@ def rescore(
             result.relabelled += question is not None
             result.unmatched += question is None
         score = score_turn(turn, corpora.get(turn.corpus), question)
-        tally.add(score, turn_timing(turn))
+        timing = turn_timing(turn)
+        tally.add(score, timing)
+        for tag in (question or Question.model_validate(turn.bank_line)).tags:
+            by_tag[tag].add(score, timing)
         scores.append(score)
         old = before.get((turn.question_id, turn.repeat))
         if old and (what := dict(_differences(old, score.model_dump(mode="json")))):
             result.changes.append(Change(turn.question_id, turn.repeat, what))
     manifest |= {"scorer": SCORER_VERSION, "scored_with": _labels(bank)}
     replace_file(folder.manifest, [orjson.dumps(manifest, option=orjson.OPT_INDENT_2), b"\n"])
+    result.tags = {tag: by_tag[tag].rates() for tag in sorted(by_tag)}
     result.summary = write_results(folder, tally, scores, max(planned, tally.turns))
     return result
 

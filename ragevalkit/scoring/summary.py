@@ -146,6 +146,10 @@ class Tally:
             high=interval.high if interval else None,
         )
 
+    def rates(self) -> dict[str, Rate]:
+        """All metrics so far."""
+        return {name: self.rate(name) for name in METRICS}
+
     def summary(
         self, run: str, planned: int, judges: dict[str, JudgeSummary] | None = None
     ) -> Summary:
@@ -156,7 +160,7 @@ class Tally:
             turns=self.turns,
             scored=self.scored,
             infra_errors=self.infra_errors,
-            metrics={name: self.rate(name) for name in METRICS},
+            metrics=self.rates(),
             outcomes={
                 name: {str(outcome): counts[outcome] for outcome in Outcome}
                 for name, counts in (

@@ -61,7 +61,19 @@ def test_the_same_scores_come_out_again(ragevalkit: Command, folder: Path) -> No
     assert "0 of 3 turns score otherwise than before" in done.stdout
     assert summary(folder) == before
     by_folder = ragevalkit("score", str(folder / "reports" / "r"), "--json")
-    assert json.loads(by_folder.stdout) == before | {"changes": []}
+    assert json.loads(by_folder.stdout) == before | {"changes": [], "tags": {}}
+
+
+def test_scores_by_tag(ragevalkit: Command, folder: Path) -> None:
+    tagged = [line | {"tags": ["size"]} if line["id"] != "colour" else line for line in LINES]
+    write_bank(folder / "tagged.jsonl", tagged)
+    done = ragevalkit("score", "r", "--bank", "tagged.jsonl", "--by-tag")
+    assert done.code == 0
+    row = next(line for line in done.stdout.splitlines() if line.strip().startswith("size"))
+    assert row.split()[1:3] == ["2/2", "2/2"]
+    tags = json.loads(ragevalkit("score", "r", "--bank", "tagged.jsonl", "--json").stdout)["tags"]
+    assert set(tags) == {"size"}
+    assert (tags["size"]["answered"]["k"], tags["size"]["answered"]["n"]) == (2, 2)
 
 
 def test_without_the_corpus_what_needs_pages_is_undefined(
