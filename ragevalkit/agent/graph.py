@@ -94,8 +94,10 @@ class Agent:
                 )
             ended = final["ended"]
         except TimeoutError:
-            ended = Ended.TURN_TIMEOUT
+            lost = _lost_to_infrastructure(context.rounds)
+            ended = Ended.INFRA_ERROR if lost else Ended.TURN_TIMEOUT
             context.error = f"the turn's limit of {self.limits.turn_s:g} s was reached"
+            context.error += f" after: {lost}" if lost else ""
         wall_ms = context.now_ms()
         last = context.rounds[-1] if context.rounds else None
         replied = last is not None and not last.calls and ended is not Ended.INFRA_ERROR
@@ -163,7 +165,8 @@ class Agent:
             call.duplicate_id = call.id in seen
             if call.id is not None:
                 seen.add(call.id)
-            cut_off = round_.finish_reason == "length"
+            # the budget ends inside the last call; those before it were whole
+            cut_off = round_.finish_reason == "length" and call is round_.calls[-1]
             self.toolbox.execute(call, context.corpus, context.citations, cut_off=cut_off)
             call.ended_ms = context.now_ms()
             results.append({"role": "tool", "tool_call_id": id_, "content": call.result})
@@ -189,6 +192,15 @@ def _route(next_node: str) -> Any:
         return END if state["ended"] else next_node
 
     return route
+
+
+def _lost_to_infrastructure(rounds: list[Round]) -> str | None:
+    """The last failure of a turn whose time ran out in the pause after it, where it was a busy
+    server's or a connection's: the model was not asked any more."""
+    last = rounds[-1].attempts[-1] if rounds and rounds[-1].attempts else None
+    if last is None or last.waited_s is None or last.state is RoundState.SERVER_ERROR:
+        return None
+    return last.error or last.state.value
 
 
 def _reply_end(round_: Round) -> Ended:

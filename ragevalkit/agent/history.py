@@ -5,6 +5,7 @@ Public: `first_messages`, `assistant_message`, `load_prompt`.
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -12,6 +13,8 @@ import orjson
 
 from ragevalkit.bank import Question
 from ragevalkit.turn.record import Call, Round
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def load_prompt(name: str = "system") -> str:
@@ -32,7 +35,7 @@ def assistant_message(round_: Round) -> dict[str, Any]:
     """The model's message as history: ids made unique, arguments that are no JSON object emptied.
 
     Several servers answer 400 to every later request of a turn whose history holds a bad argument
-    string; the raw one stays in the record.
+    string or a name that no function can have; the raw ones stay in the record.
     """
     message: dict[str, Any] = {"role": "assistant", "content": round_.content or None}
     if round_.reasoning and round_.reasoning_field:
@@ -42,7 +45,8 @@ def assistant_message(round_: Round) -> dict[str, Any]:
     for position, call in enumerate(round_.calls):
         id_ = call.id if call.id and call.id not in ids else f"call_{len(ids)}_{position}"
         ids.add(id_)
-        function = {"name": call.name, "arguments": _replayable(call)}
+        name = _NOT_IN_NAMES.sub("_", call.name)[:64] or "_"
+        function = {"name": name, "arguments": _replayable(call)}
         message["tool_calls"].append({"id": id_, "type": "function", "function": function})
     return message
 

@@ -25,6 +25,9 @@ from ragevalkit.turn.record import Call, Citation, PageRef
 
 NAMES = ("search", "cite")
 
+_LARGEST_PAGE = 2**63 - 1
+"""A page beyond it is cited as it: a file's reader takes no larger number."""
+
 
 class Toolbox:
     """The tools as they are offered to the model, and their execution on a corpus."""
@@ -48,8 +51,8 @@ class Toolbox:
 
         Args:
             citations: a well-formed `cite` is added here, also of a page that doesn't exist.
-            cut_off: the output budget ended in this round, so that arguments that are no JSON were
-                cut off rather than written wrongly.
+            cut_off: the output budget ended inside this call, so that arguments that are no JSON
+                were cut off rather than written wrongly.
         """
         arguments, message = self._arguments(call, cut_off=cut_off)
         if arguments is None:
@@ -65,6 +68,9 @@ class Toolbox:
         if validator is None:
             call.defect = "unknown_tool"
             return None, f"there is no tool '{call.name}'; the tools are {', '.join(NAMES)}"
+        if cut_off and not call.arguments.strip():
+            call.defect = "truncated"
+            return None, f"the arguments of {call.name} are missing"
         try:
             # a call without parameters may come with no arguments at all
             arguments = orjson.loads(call.arguments) if call.arguments.strip() else {}
@@ -118,7 +124,7 @@ def _search(call: Call, corpus: Corpus, arguments: dict[str, Any]) -> None:
 
 
 def _cite(call: Call, corpus: Corpus, arguments: dict[str, Any], citations: list[Citation]) -> None:
-    name, page = arguments["document"], int(arguments["page"])
+    name, page = arguments["document"], min(int(arguments["page"]), _LARGEST_PAGE)
     resolved = corpus.resolve(name)
     document = corpus.documents[resolved] if resolved else None
     exists = document is not None and page <= document.pages

@@ -50,6 +50,7 @@ def lint(
     from ragevalkit.bank import load_bank
     from ragevalkit.bank.lint import lint_bank
     from ragevalkit.report.banks import findings_table
+    from ragevalkit.report.numbers import counted
     from ragevalkit.report.terminal import print_table
 
     loaded = load_bank(bank)
@@ -62,7 +63,8 @@ def lint(
         advice = len(linted.findings) - linted.errors
         silenced = f", {linted.silenced} silenced" if linted.silenced else ""
         typer.echo(
-            f"{len(loaded.questions)} questions: {linted.errors} errors, {advice} advice{silenced}"
+            f"{counted(len(loaded.questions), 'question')}: {counted(linted.errors, 'error')}, "
+            f"{advice} advice{silenced}"
         )
     if linted.errors:
         raise typer.Exit(ERRORS_FOUND)

@@ -52,7 +52,7 @@ class Announcer:
         )
         self._task = self._bar.add_task("corpus", total=None, note="", visible=False)
         self._began = self._last_line = time.monotonic()
-        self._waiting = self._done = 0
+        self._waiting = self._finished = self._done = 0
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -72,10 +72,11 @@ class Announcer:
         items = plan.items()
         answerable = sum(item.question.answerable for item in items)
         tags = f" tagged {' or '.join(plan.tags)}" if plan.tags else ""
-        times = f", each {plan.repeats} times" if plan.repeats > 1 else ""
+        times = f" ({len(items) // plan.repeats} questions, each {plan.repeats} times)"
         pages = sum({c.hash: c.page_count for c in plan.corpora.values()}.values())
         self._console.print(
-            f"{plan.bank.name}: {len(items)} turns{tags}{times} ({answerable} answerable, "
+            f"{plan.bank.name}: {len(items)} turns{times if plan.repeats > 1 else ''}{tags} "
+            f"({answerable} answerable, "
             f"{len(items) - answerable} not) over {pages:,} pages, against {plan.profile.name}, "
             f"{plan.concurrency} at once, into {plan.folder.path}",
             markup=False,
@@ -85,10 +86,11 @@ class Announcer:
                 self.warns(line)
 
     def begins(self, model: str, waiting: int, finished: int) -> None:
-        self._waiting, self._began = waiting, time.monotonic()
+        self._waiting, self._finished, self._began = waiting, finished, time.monotonic()
         already = f"; {finished} turns are on record" if finished else ""
         self._console.print(f"model {model}; asking {waiting} turns{already}", markup=False)
-        self._bar.reset(self._task, total=waiting, description="turns", visible=True, note="")
+        total = finished + waiting
+        self._bar.reset(self._task, total=total, description="turns", visible=True, note="")
 
     def judges(self, done: int, of: int) -> None:
         self._bar.update(
@@ -106,7 +108,8 @@ class Announcer:
         note = f"{self._done / elapsed * 60:.1f} a minute, {_duration(left)} left · " + "  ".join(
             _counts(tally)
         )
-        self._bar.update(self._task, completed=self._done, note=note)
+        done = self._finished + self._done
+        self._bar.update(self._task, completed=done, note=note)
         if self._done == FIRST_TURNS < self._waiting:
             self._console.print(
                 f"first {FIRST_TURNS} turns took {_duration(elapsed)}; about {_duration(left)} "
@@ -114,7 +117,7 @@ class Announcer:
                 markup=False,
             )
         else:
-            self._plain(f"{self._done} of {self._waiting} turns, {note}")
+            self._plain(f"{done} of {self._finished + self._waiting} turns, {note}")
 
     def _plain(self, line: str) -> None:
         now = time.monotonic()

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ragevalkit.cli.progress import Announcer
     from ragevalkit.runs.run import RunResult
 
+_MOST = 2**31 - 1
+"""Largest number that an option takes; many servers take no larger one."""
+
 
 def run(
     bank: str | Path = "tarn",
@@ -48,14 +51,32 @@ def run(
     from ragevalkit.cli import wiring
     from ragevalkit.cli.progress import Silent
     from ragevalkit.endpoint.client import Retries, Timeouts
+    from ragevalkit.errors import InputError
+    from ragevalkit.report.page import write_page
     from ragevalkit.runs.folder import RunFolder, check_run_name
     from ragevalkit.runs.rescoring import rescore
     from ragevalkit.runs.run import Plan, execute
 
+    numbers = {
+        "repeats": (repeats, 1),
+        "concurrency": (concurrency, 1),
+        "limit": (1 if limit is None else limit, 1),
+        "budget": (budget, 1),
+        "seed": (seed, 0),
+        "rounds": (rounds, 1),
+        "turn_timeout": (turn_timeout, 0.1),
+        "stall_timeout": (stall_timeout, 0.1),
+        "retries": (retries, 0),
+    }
+    for option, (number, least) in numbers.items():
+        if not least <= number <= _MOST:
+            raise InputError(f"{option} must be a number from {least} to {_MOST}, not {number}")
     observer = observer or Silent()
     questions = load_bank(bank)
     profile = wiring.resolve_endpoint(endpoint)
     profile.api_key()  # a missing key is said before anything else is done
+    if judge:
+        wiring.resolve_endpoint(judge).api_key()
     folder = check_run_name(f"{questions.name}-{_slug(profile.name)}" if name is None else name)
     plan = Plan(
         folder=RunFolder(REPORTS / folder),
@@ -75,13 +96,13 @@ def run(
         timeouts=Timeouts(stall_s=stall_timeout),
     )
     result = execute(plan, observer)
+    if report:
+        write_page(plan.folder, result.summary)
     if judge and not result.interrupted:
         wiring.judge(plan.folder, judge, None, observer)
         result = replace(result, summary=rescore(plan.folder, plan.corpora).summary)
-    if report:
-        from ragevalkit.report.page import write_page
-
-        write_page(plan.folder, result.summary)
+        if report:
+            write_page(plan.folder, result.summary)
     return result
 
 

@@ -38,6 +38,8 @@ def command(
     folder = wiring.find_run(run)
     labels = load_bank(bank) if bank else None
     corpora = wiring.recorded_corpora(folder, corpus)
+    if labels:
+        wiring.check_labels(labels, corpora)
     with Announcer() as announcer:
         say = announcer.warns
         if judge:

@@ -185,22 +185,11 @@ def _some(names: list[str]) -> str:
 
 def _read_turns(folder: RunFolder, scores: Scores, left_out: list[str]) -> Iterator[ScoredTurn]:
     """The turns on record; what can't be read is said in `left_out`."""
-    from pydantic import ValidationError
-
     from ragevalkit.bank import Question
     from ragevalkit.report.turns import ScoredTurn
 
     for turn in folder.read_turns(left_out):
-        try:
-            question = Question.model_validate(turn.bank_line)
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"]))
-            left_out.append(
-                f"the turn of '{turn.question_id}', repeat {turn.repeat}, as its bank_line is "
-                f"damaged: {field} {first['msg'][:1].lower()}{first['msg'][1:]}"
-            )
-            continue
+        question = Question.model_validate(turn.bank_line)
         score = scores.get((turn.question_id, turn.repeat))
         yield ScoredTurn(turn, question, score[0] if score else None)
 
@@ -312,6 +301,6 @@ def _plain_table(table: Table) -> Iterator[str]:
         cells = []
         for position, (cell, width) in enumerate(zip(row, widths, strict=True)):
             space = " " * (width - cell_len(cell))
-            cells.append(cell + space if position < table.text_columns else space + cell)
+            cells.append(cell + space if table.is_text(position) else space + cell)
         yield "  ".join(cells).rstrip()
     yield from table.notes

@@ -1,13 +1,14 @@
 """Puts together what several commands need: endpoints by name, a bank's corpora.
 
 Public: `REPORTS`, `resolve_endpoint`, `connect`, `find_corpus`, `open_corpora`, `judge`,
-`find_run`, `recorded_corpora`.
+`find_run`, `recorded_corpora`, `check_labels`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -170,6 +171,21 @@ def recorded_corpora(folder: RunFolder, override: str | None = None) -> dict[str
     for name, hash_ in recorded.items():
         corpora[name] = _named(name, hash_) or open_cached(hash_)
     return corpora
+
+
+def check_labels(labels: Bank, corpora: Mapping[str, Corpus | None]) -> None:
+    """Check the evidence of corrected labels against the corpora that are at hand.
+
+    Raises:
+        InputError: a document or a page isn't there.
+    """
+    from ragevalkit.bank import check_evidence
+
+    opened = {name: corpus for name, corpus in corpora.items() if corpus is not None}
+    lines = zip(labels.questions, labels.lines, strict=True)
+    known = [(question, line) for question, line in lines if (question.corpus or "") in opened]
+    part = replace(labels, questions=[q for q, _ in known], lines=[line for _, line in known])
+    check_evidence(part, opened)
 
 
 def _named(name: str, hash_: str) -> Corpus | None:

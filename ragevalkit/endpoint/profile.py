@@ -87,6 +87,14 @@ class Profile(BaseModel):
             raise ValueError("holds a blank, or port 0")
         return url.rstrip("/")
 
+    @field_validator("api_key_env")
+    @classmethod
+    def _is_variable(cls, name: str | None) -> str | None:
+        if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name, re.A):
+            # what was put there may be the key itself, so it isn't repeated
+            raise ValueError("must be the name of an environment variable that holds the key")
+        return name
+
     def api_key(self) -> str | None:
         """The key from the environment.
 
@@ -119,6 +127,8 @@ def find_profile(name: str) -> Profile:
         return _validated({"name": host, "base_url": name}, "--endpoint")
     profiles = load_profiles()
     if name not in profiles:
+        if re.match(r"[\w.-]+:\d+(/|$)|localhost(/|$)", name):
+            raise InputError(f"an endpoint's URL begins with http:// or https://: http://{name}?")
         known = ", ".join([*profiles, *BUILT_IN])
         raise InputError(
             f"there is no endpoint '{name}'; known are: {known}. Add [endpoints.{name}] to "
@@ -174,6 +184,7 @@ def _validated(fields: dict[str, Any], where: str) -> Profile:
         if first["type"] == "missing":
             raise InputError(f"{where}: '{field}' is missing") from None
         if first["type"] == "extra_forbidden":
-            raise InputError(f"{where}: unknown field '{field}'") from None
+            hint = "; name the key's variable in api_key_env" if "key" in field.lower() else ""
+            raise InputError(f"{where}: unknown field '{field}'{hint}") from None
         message = first["msg"].removeprefix("Value error, ")
         raise InputError(f"{where}: '{field}' {message}") from None  # its text repeats the value

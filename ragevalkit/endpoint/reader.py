@@ -18,6 +18,9 @@ from ragevalkit.turn.record import Call, Channel, milliseconds
 FAILED_FINISHES = frozenset({"abort", "error"})
 """Finish reasons by which an engine says that it gave up, with HTTP 200."""
 
+_MOST_TOKENS = 2**53
+"""A larger count is none."""
+
 
 @dataclass(slots=True)
 class _ChannelReader:
@@ -147,8 +150,8 @@ class StreamReader:
         value: Any = self.usage
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
-        is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-        return value if is_count else None
+        is_count = isinstance(value, int) and not isinstance(value, bool)
+        return value if is_count and 0 <= value <= _MOST_TOKENS else None
 
     def _take(self, data: bytes, now_ns: int) -> None:
         self.events += 1

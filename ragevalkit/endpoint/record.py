@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
+
+import orjson
 
 from ragevalkit.endpoint.faults import Fault
 from ragevalkit.endpoint.reader import StreamReader
@@ -66,7 +69,7 @@ def round_record(
     return Round.model_construct(
         state=fault.state if fault else RoundState.DONE,
         error=fault.message if fault else None,
-        finish_reason=reader.finish_reason,
+        finish_reason=_writable(reader.finish_reason),
         content=reader.content,
         reasoning=reader.reasoning_text,
         reasoning_field=reader.reasoning_field,
@@ -87,10 +90,25 @@ def round_record(
         prompt_tokens=reader.usage_count("prompt_tokens"),
         cached_tokens=reader.usage_count("prompt_tokens_details", "cached_tokens"),
         completion_tokens=reader.usage_count("completion_tokens"),
-        usage=reader.usage,
-        model=reader.model,
-        system_fingerprint=reader.system_fingerprint,
+        usage=_kept(reader.usage),
+        model=_writable(reader.model),
+        system_fingerprint=_writable(reader.system_fingerprint),
         reasoning_channel=channels.get("reasoning"),
         tool_channel=channels.get("tool"),
         answer_channel=channels.get("answer"),
     )
+
+
+def _writable(text: str | None) -> str | None:
+    """`text` without halves of surrogate pairs, which no UTF-8 file can hold."""
+    return text and text.encode(errors="replace").decode()
+
+
+def _kept(usage: dict[str, Any] | None) -> dict[str, Any] | None:
+    """`usage` as it came; None where it holds what no line of JSON can: a huge number,
+    broken text, nesting without end."""
+    try:
+        orjson.dumps(usage)
+    except orjson.JSONEncodeError:
+        return None
+    return usage

@@ -102,6 +102,7 @@ def power_tables(plan: Plan) -> list[Table]:
         ["over", "n", f"at {plan.rate:.0%}", "rates"],
         rates,
         [f"Half the width of Wilson's 95 % interval at a rate of {plan.rate:.0%}, in points."],
+        remarks=True,
     )
     rows = [
         [

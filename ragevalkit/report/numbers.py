@@ -1,7 +1,7 @@
 """How numbers are written, in the terminal and on the page alike.
 
 Public: `rate`, `interval`, `mean`, `mean_interval`, `percent`, `milliseconds`, `seconds`, `count`,
-`MISSING`.
+`counted`, `MISSING`.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ def milliseconds(ms: float | None) -> str:
     if ms is None:
         return MISSING
     return f"{ms:.3g} ms" if ms < 100 else f"{ms:,.0f} ms" if ms < 10_000 else seconds(ms / 1000)
+
+
+def counted(n: int, noun: str) -> str:
+    """`1 turn`, `32 turns`."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def seconds(s: float | None) -> str:

@@ -40,7 +40,8 @@ def write_page(folder: RunFolder, summary: Summary) -> None:
 def _conditions(folder: RunFolder) -> Table:
     manifest = folder.read_manifest() or {}
     settings = dict(_flat(manifest.get("settings", {})))
-    settings["concurrency"] = manifest.get("concurrency")
+    for name in ("concurrency", "created_at", "scored_with"):
+        settings[name] = manifest.get(name)
     rows = [
         [name, value if isinstance(value, str) else orjson.dumps(value).decode()]
         for name, value in settings.items()

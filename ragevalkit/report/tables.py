@@ -6,6 +6,7 @@ Public: `Table`, `run_tables`, `tags_table`, `changes_table`, `corpus_table`, `p
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -40,6 +41,12 @@ class Table:
     notes: list[str] = field(default_factory=list)
     text_columns: int = 1
     """How many columns, from the left, hold text."""
+    remarks: bool = False
+    """Whether the last column holds text, too."""
+
+    def is_text(self, column: int) -> bool:
+        """Whether a column, from 0, holds text; else numbers."""
+        return column < self.text_columns or (self.remarks and column == len(self.columns) - 1)
 
 
 def run_tables(summary: Summary) -> list[Table]:
@@ -69,7 +76,7 @@ def _metrics(summary: Summary) -> Table:
             ]
         )
     columns = ["metric", "over", "k/n", "value", "95 % interval", ""]
-    return Table("Metrics", columns, rows, text_columns=2)
+    return Table("Metrics", columns, rows, text_columns=2, remarks=True)
 
 
 def _remark(metric: Metric) -> str:
@@ -99,7 +106,7 @@ def _outcomes(summary: Summary) -> Table:
     detector = summary.detector
     notes = [
         f"Marker and text detector read {detector.disagreements} of {detector.n} replies "
-        "differently: the detector's own error."
+        "differently" + (", by the detector's own error." if detector.disagreements else ".")
     ]
     return Table("Outcomes", ["outcome", *kinds], rows, notes)
 
@@ -109,6 +116,8 @@ def _defects(summary: Summary) -> Table:
 
     rows = [[name, DEFECTS[name].meaning, str(turns)] for name, turns in summary.defects.items()]
     notes = []
+    if "call:in_content" in summary.defects:
+        notes.append("Calls left in the text often mean that the server's tool parser is off.")
     if summary.recovered_calls:
         notes.append(f"{summary.recovered_calls} malformed calls were made up for by a later one.")
     if summary.undefined_defects:
@@ -137,7 +146,9 @@ def _judges(summary: Summary) -> Table:
 def _timing(summary: Summary) -> Table:
     timing = summary.timing
     rows = [
-        _quantiles("first token of a turn's first round", timing.ttft_ms, milliseconds),
+        _quantiles(
+            "first token of a turn's first round, retries not counted", timing.ttft_ms, milliseconds
+        ),
         _quantiles(
             "first token of the reply, from the turn's start", timing.first_answer_ms, milliseconds
         ),
@@ -211,12 +222,12 @@ def pages_table(pages: Iterable[tuple[DocumentInfo, Page]]) -> Table:
             str(page.index),
             page.label or "",
             f"{len(page.text):,}" if page.text.strip() else "no text",
-            " ".join(page.text.split())[:60],
+            textwrap.shorten(page.text, 60, placeholder=" …"),
         ]
         for info, page in pages
     ]
     columns = ["document", "page", "printed label", "characters", "begins"]
-    return Table("Pages", columns, rows)
+    return Table("Pages", columns, rows, remarks=True)
 
 
 def endpoints_table(profiles: Iterable[Profile], built_in: Mapping[str, str]) -> Table:

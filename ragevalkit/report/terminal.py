@@ -49,13 +49,13 @@ def print_table(table: Table, console: Console | None = None) -> None:
     console = console or _console()
     shown = RichTable(title=Text(table.title), title_justify="left", box=SIMPLE, pad_edge=False)
     for position, column in enumerate(table.columns):
-        is_text = position < table.text_columns
+        is_text = table.is_text(position)
         names = position == 0 and max(map(len, (r[0] for r in table.rows)), default=0)
         shown.add_column(
             Text(column),
             justify="left" if is_text else "right",
             overflow="fold",
-            no_wrap=0 < names <= _LONGEST_NAME,
+            no_wrap=not is_text or 0 < names <= _LONGEST_NAME,
         )
     for row in table.rows:
         shown.add_row(*map(Text, row))

@@ -16,10 +16,12 @@ from typing import Any, BinaryIO
 import orjson
 from pydantic import ValidationError
 
+from ragevalkit.bank import Question
 from ragevalkit.errors import InputError, RunFolderError
+from ragevalkit.turn.composition import PARTS
 from ragevalkit.turn.record import RECORD_VERSION, Turn
 
-_NAME = re.compile(r"[^\s./\\\x00-\x1f][^/\\\x00-\x1f]*")
+_NAME = re.compile(r"[^\s./\\\x00-\x1f\ud800-\udfff][^/\\\x00-\x1f\ud800-\udfff]*")
 
 
 def check_run_name(name: str) -> str:
@@ -28,7 +30,7 @@ def check_run_name(name: str) -> str:
     Raises:
         InputError: it would lead elsewhere.
     """
-    if not _NAME.fullmatch(name) or len(name.encode()) > 200:
+    if not _NAME.fullmatch(name) or len(name.encode(errors="replace")) > 200:
         raise InputError(
             f"run name '{name}' can't be used: it becomes a folder in reports/, so it must not be "
             "empty, start with a dot, or hold / or \\"
@@ -71,8 +73,9 @@ class RunFolder:
             ) from error
 
     def release(self) -> None:
-        """Give the lock back; a folder in which no turn was finished is removed."""
-        if not self.turns.exists() or not self.turns.stat().st_size:
+        """Give the lock back; a folder in which no turn was ever finished is removed."""
+        no_turns = not self.turns.exists() or not self.turns.stat().st_size
+        if no_turns and not self.summary.exists():
             for path in (self.manifest, self.turns, self.attempts, self.path / ".lock"):
                 path.unlink(missing_ok=True)
             with suppress(OSError):  # something else lies in it
@@ -88,14 +91,14 @@ class RunFolder:
             InputError: it isn't JSON.
         """
         try:
-            manifest = orjson.loads(self.manifest.read_bytes())
+            manifest: Any = orjson.loads(self.manifest.read_bytes())
         except FileNotFoundError:
             if self.turns.exists() and self.turns.stat().st_size:
                 raise InputError(f"{self.path} has turns but no run.json; move it away") from None
             return None
         except (OSError, orjson.JSONDecodeError) as error:
             raise InputError(f"{self.manifest} is damaged: {error}") from error
-        if not isinstance(manifest, dict) or "settings" not in manifest:
+        if not isinstance(manifest, dict) or not _has_settings(manifest):
             raise InputError(f"{self.manifest} is no manifest of a run")
         return manifest
 
@@ -110,13 +113,18 @@ class RunFolder:
         """
         if not self.turns.exists():
             return
+        seen: dict[tuple[str, int], int] = {}
         with self.turns.open("rb") as file:
             for number, line in enumerate(file, 1):
                 whole = line.endswith(b"\n")
                 if not whole and unreadable is None:
                     return
                 try:
-                    yield _read_turn(line)
+                    turn = _read_turn(line)
+                    first = seen.setdefault((turn.question_id, turn.repeat), number)
+                    if first != number:
+                        raise ValueError(f"it repeats the turn of line {first}")
+                    yield turn
                 except ValueError as error:
                     what = f"is damaged: {error}" if whole else "was cut off by a crash"
                     message = f"{self.turns}, line {number} {what}"
@@ -160,6 +168,12 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
         raise RunFolderError(f"can't write {path}: {error.strerror}") from error
 
 
+def _has_settings(manifest: dict[str, Any]) -> bool:
+    settings = manifest.get("settings")
+    groups = ("bank", "corpora", "endpoint", "agent")
+    return isinstance(settings, dict) and all(isinstance(settings.get(g), dict) for g in groups)
+
+
 def _read_turn(line: bytes) -> Turn:
     """A turn from its line; fields that came with later versions get their defaults.
 
@@ -171,11 +185,24 @@ def _read_turn(line: bytes) -> Turn:
     if isinstance(version, int) and version > RECORD_VERSION:
         raise ValueError(f"written by a newer ragevalkit (version {version} of the record)")
     try:
-        return Turn.model_validate(record)
+        turn = Turn.model_validate(record)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{field} {first['msg'][:1].lower()}{first['msg'][1:]}") from error
+        raise ValueError(_first_problem(error)) from error
+    try:
+        question = Question.model_validate(turn.bank_line)
+    except ValidationError as error:
+        raise ValueError(f"its bank_line is damaged: {_first_problem(error)}") from error
+    if question.answerable and not question.evidence:
+        raise ValueError("its bank_line is damaged: answerable without evidence")
+    if missing := [part for part in PARTS if part not in turn.composition_ms]:
+        raise ValueError(f"composition_ms has no '{missing[0]}'")
+    return turn
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors()[0]
+    field = ".".join(map(str, first["loc"]))
+    return f"{field} {first['msg'][:1].lower()}{first['msg'][1:]}".strip()
 
 
 def _key(line: bytes) -> tuple[str, int]:

@@ -1,6 +1,6 @@
 """Has a model judge the answers of a run, after its turns, so that no clock is disturbed.
 
-Public: `judge_run`, `read_judgements`.
+Public: `judge_run`, `read_judgements`, `corrected_label`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def judge_run(
     known = {(j.question_id, j.repeat): j for j in _read(path)}
     kept, waiting = [], []
     for turn in folder.read_turns([]):
-        question = questions.get(turn.question_id) or Question.model_validate(turn.bank_line)
+        question = corrected_label(turn, questions) or Question.model_validate(turn.bank_line)
         if not needs_judging(turn, question):
             continue
         judgement = known.get((turn.question_id, turn.repeat))
@@ -73,6 +73,16 @@ def read_judgements(folder: RunFolder) -> dict[str, list[Judgement]]:
         if judgements := list(_read(path)):
             by_judge[judgements[0].judge] = judgements
     return by_judge
+
+
+def corrected_label(turn: Turn, corrected: Mapping[str, Question]) -> Question | None:
+    """The question of the same id, if it asks the same; None where the turn keeps its own."""
+    question = corrected.get(turn.question_id)
+    if question is None:
+        return None
+    asked = Question.model_validate(turn.bank_line)
+    same = (question.question, question.history) == (asked.question, asked.history)
+    return question if same else None
 
 
 async def _ask_all(

@@ -70,7 +70,8 @@ def new_manifest(run: str, settings: dict[str, Any], **more: Any) -> dict[str, A
     """The manifest of a run that begins now.
 
     Args:
-        more: what may change when the run is continued: `limit`, `concurrency`, `fingerprint`.
+        more: what may change when the run is continued: `limit`, `concurrency`,
+            `requests`, `fingerprint`.
     """
     return {
         "version": MANIFEST_VERSION,
@@ -79,6 +80,7 @@ def new_manifest(run: str, settings: dict[str, Any], **more: Any) -> dict[str, A
         "settings": settings,
         **more,
         "scorer": SCORER_VERSION,
+        "scored_with": None,
         "record": RECORD_VERSION,
         "ragevalkit": __version__,
         "client": {

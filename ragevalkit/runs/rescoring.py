@@ -15,12 +15,12 @@ import orjson
 from ragevalkit.bank import Bank, Question
 from ragevalkit.corpus import Corpus
 from ragevalkit.errors import InputError
-from ragevalkit.runs.folder import RunFolder, replace_file
+from ragevalkit.runs.folder import RunFolder
+from ragevalkit.runs.judging import corrected_label
 from ragevalkit.runs.results import write_results
-from ragevalkit.scoring.score import SCORER_VERSION, score_turn
+from ragevalkit.scoring.score import score_turn
 from ragevalkit.scoring.summary import Rate, Summary, Tally
 from ragevalkit.scoring.timing import turn_timing
-from ragevalkit.turn.record import Turn
 
 Key = tuple[str, int]
 
@@ -61,11 +61,10 @@ def rescore(
         bank: corrected labels, taken by question id where question and history are the same.
 
     Raises:
-        InputError: the folder holds no run.
+        InputError: the folder holds no run, or none of its turns can be read.
         RunFolderError: it can't be written.
     """
-    manifest = folder.read_manifest()
-    if manifest is None:
+    if folder.read_manifest() is None:
         raise InputError(f"{folder.path} holds no run")
     before = dict(_old_scores(folder))
     planned = _planned(folder)
@@ -74,7 +73,7 @@ def rescore(
     by_tag: defaultdict[str, Tally] = defaultdict(Tally)
     result = Rescored(tally.summary(folder.name, 0), [])
     for turn in folder.read_turns(result.unreadable):
-        question = _corrected(turn, corrected)
+        question = corrected_label(turn, corrected)
         if bank is not None:
             result.relabelled += question is not None
             result.unmatched += question is None
@@ -87,24 +86,12 @@ def rescore(
         old = before.get((turn.question_id, turn.repeat))
         if old and (what := dict(_differences(old, score.model_dump(mode="json")))):
             result.changes.append(Change(turn.question_id, turn.repeat, what))
-    manifest |= {"scorer": SCORER_VERSION, "scored_with": _labels(bank)}
-    replace_file(folder.manifest, [orjson.dumps(manifest, option=orjson.OPT_INDENT_2), b"\n"])
+    if not tally.turns:
+        left_out = f"; {result.unreadable[0]}" if result.unreadable else ""
+        raise InputError(f"{folder.turns} holds no turn that can be read{left_out}")
     result.tags = {tag: by_tag[tag].rates() for tag in sorted(by_tag)}
-    result.summary = write_results(folder, tally, scores, max(planned, tally.turns))
+    result.summary = write_results(folder, tally, scores, max(planned, tally.turns), bank)
     return result
-
-
-def _labels(bank: Bank | None) -> dict[str, str] | None:
-    return {"bank": str(bank.path), "hash": bank.hash} if bank else None
-
-
-def _corrected(turn: Turn, corrected: Mapping[str, Question]) -> Question | None:
-    question = corrected.get(turn.question_id)
-    if question is None:
-        return None
-    asked = Question.model_validate(turn.bank_line)
-    same = (question.question, question.history) == (asked.question, asked.history)
-    return question if same else None
 
 
 def _old_scores(folder: RunFolder) -> Iterator[tuple[Key, dict[str, Any]]]:
@@ -114,9 +101,12 @@ def _old_scores(folder: RunFolder) -> Iterator[tuple[Key, dict[str, Any]]]:
     for line in folder.scores.read_bytes().splitlines():
         try:
             score = orjson.loads(line)
-            yield (score["question_id"], score["repeat"]), score
-        except (orjson.JSONDecodeError, KeyError, TypeError):
+            key = str(score["question_id"]), int(score["repeat"])
+            readable = isinstance(score.setdefault("metrics", {}), dict)
+        except (KeyError, TypeError, ValueError):
             continue
+        if readable:
+            yield key, score
 
 
 def _differences(
@@ -125,7 +115,7 @@ def _differences(
     for name in ("outcome", "defects"):
         if old.get(name) != new[name]:
             yield name, (old.get(name), new[name])
-    before = old.get("metrics") or {}
+    before = old["metrics"]
     for name, value in new["metrics"].items():
         # a metric that the earlier scorer didn't know is no change of this turn
         if name in before and before[name] != value:

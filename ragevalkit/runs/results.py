@@ -1,4 +1,4 @@
-"""Writing what a run came to: scores.jsonl and summary.json.
+"""Writing what a run came to: scores.jsonl, summary.json, and in run.json what it was scored by.
 
 Public: `write_results`.
 """
@@ -7,17 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import orjson
+
+from ragevalkit.bank import Bank
 from ragevalkit.runs.folder import RunFolder, replace_file
 from ragevalkit.runs.judging import read_judgements
 from ragevalkit.scoring.judge import Judgement, summarise_judgements
-from ragevalkit.scoring.score import Score
+from ragevalkit.scoring.score import SCORER_VERSION, Score
 from ragevalkit.scoring.summary import Summary, Tally
 
 
 def write_results(
-    folder: RunFolder, tally: Tally, scores: Sequence[Score], planned: int
+    folder: RunFolder,
+    tally: Tally,
+    scores: Sequence[Score],
+    planned: int,
+    labels: Bank | None = None,
 ) -> Summary:
     """Write scores and summary, with the verdicts of judges that are on record.
+
+    Args:
+        labels: the corrected labels that the scores go by, if any.
 
     Raises:
         RunFolderError: the disk is full, or the folder can't be written.
@@ -37,4 +47,9 @@ def write_results(
     summary = tally.summary(folder.name, planned, judges)
     replace_file(folder.scores, (s.model_dump_json().encode() + b"\n" for s in scores))
     replace_file(folder.summary, [summary.model_dump_json(indent=2).encode(), b"\n"])
+    scored_with = {"bank": str(labels.path), "hash": labels.hash} if labels else None
+    manifest = folder.read_manifest() or {}
+    now = manifest | {"scorer": SCORER_VERSION, "scored_with": scored_with}
+    if manifest and now != manifest:
+        replace_file(folder.manifest, [orjson.dumps(now, option=orjson.OPT_INDENT_2), b"\n"])
     return summary

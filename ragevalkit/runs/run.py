@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -145,7 +145,7 @@ class _Run:
 
     def execute(self) -> RunResult:
         if self.manifest is not None:
-            model = self.plan.profile.model or self.manifest["settings"]["endpoint"]["model"]
+            model = self.plan.profile.model or self.manifest["settings"]["endpoint"].get("model")
             self._refuse_other_settings(model)
         self._take_finished()
         waiting = [i for i in self.items if (i.question.id, i.repeat) not in self.finished]
@@ -207,7 +207,7 @@ class _Run:
 
     async def _ask_and_write(self, agent: Agent, waiting: list[Item]) -> None:
         folder = self.plan.folder
-        writer = Writer(folder.turns, folder.attempts)
+        writer = Writer(folder.attempts, folder.turns)
 
         def finish(turn: Turn) -> None:
             writer.check()
@@ -239,6 +239,7 @@ class _Run:
         may_change = {
             "limit": self.plan.limit,
             "concurrency": self.plan.concurrency,
+            "requests": {"retries": asdict(self.plan.retries), **asdict(self.plan.timeouts)},
             "fingerprint": server,
         }
         if self.manifest is None:

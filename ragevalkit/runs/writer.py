@@ -21,8 +21,9 @@ Line = Callable[[], bytes]
 class Writer:
     """Appends lines; a line that was taken is on disk when `close` returns.
 
-    All lines that wait when a group is written are committed by one `fdatasync` a file. After a
-    failure nothing more is written, and `check` and `close` raise.
+    All lines that wait when a group is written are committed by one `fdatasync` a file, the files
+    in the order in which they were given: a line of the last one is never there without those that
+    were put before it. After a failure nothing more is written, and `check` and `close` raise.
     """
 
     def __init__(self, *paths: Path) -> None:
@@ -73,18 +74,19 @@ class Writer:
     def _write_group(self) -> bool:
         """Write all that waits; whether more may come."""
         item = self._queue.get()
-        written: set[Path] = set()
+        group: dict[Path, list[bytes]] = {path: [] for path in self._files}
         try:
             while item is not None:
                 path, line = item
-                self._files[path].write(line() + b"\n")
-                written.add(path)
+                group[path].append(line() + b"\n")
                 item = self._queue.get_nowait()
         except Empty:
             pass
-        for path in written:
-            self._files[path].flush()
-            _sync(self._files[path].fileno())
+        for path, lines in group.items():
+            if lines:
+                self._files[path].write(b"".join(lines))
+                self._files[path].flush()
+                _sync(self._files[path].fileno())
         return item is not None
 
 

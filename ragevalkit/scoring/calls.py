@@ -68,7 +68,7 @@ def _canonical(arguments: str) -> bytes:
     """The same for the same arguments, whatever their order and spacing."""
     try:
         return orjson.dumps(orjson.loads(arguments), option=orjson.OPT_SORT_KEYS)
-    except orjson.JSONDecodeError:
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # the latter: nested too deep
         return arguments.encode(errors="replace")
 
 

@@ -69,7 +69,8 @@ def _citation(kind: CitationKind) -> Callable[[TurnView], bool]:
 
 def _empty(view: TurnView) -> bool:
     """A last round that yields nothing but a leaked call has that one cause."""
-    return view.turn.ended is Ended.REPLY and not leak(view.turn.rounds[-1], view.turn.tools)
+    leaked = any(leak(round_, view.turn.tools) for round_ in view.turn.rounds[-1:])
+    return view.turn.ended is Ended.REPLY and not leaked
 
 
 def _wrong(view: TurnView) -> bool:

@@ -55,7 +55,9 @@ def _searched_first(view: TurnView) -> bool:
 
 
 def _citation_precision(view: TurnView) -> float:
-    return sum(map(view.is_evidence, view.cited)) / len(view.cited)
+    """A page that is cited twice, for two quotes, is one cited page."""
+    pages = {(cited.document, cited.page): cited for cited in view.cited}
+    return sum(map(view.is_evidence, pages.values())) / len(pages)
 
 
 def _citation_recall(view: TurnView) -> float:

@@ -61,37 +61,10 @@ _LINK = re.compile(r"\[([^\[\]\n]{0,300})\]\([^()\s]{0,500}\)")
 _URL = re.compile(r"https?://\S+")
 _MARKUP = re.compile(r"[*_~#>|]+")
 _BULLET = re.compile(r"(?m)^[ \t]*(?:[-+•·–]|\(?\d{1,2}[.)]|\(?[a-z]\))[ \t]+")
+_ITEM = "\x01"
 _WRAP = re.compile(r"(?<=[a-z,])[ \t]*\n[ \t]*(?=[a-z])")
 _DOUBLE = re.compile(r'"[^"\n]{1,400}"')
 _SINGLE = re.compile(r"'(?<![\w']')(?=\w)[^'\n]{1,200}(?:'\w[^'\n]{0,200}){0,3}'(?!\w)")
-_ABBREVIATIONS = frozenset(
-    [
-        "e.g.",
-        "i.e.",
-        "etc.",
-        "vs.",
-        "no.",
-        "inc.",
-        "corp.",
-        "co.",
-        "ltd.",
-        "mr.",
-        "mrs.",
-        "ms.",
-        "dr.",
-        "st.",
-        "fig.",
-        "approx.",
-        "u.s.",
-        "p.",
-        "pp.",
-        "cf.",
-        "sec.",
-        "(e.g.",
-        "(i.e.",
-        "(approx.",
-    ]
-)
 _SENTENCE = re.compile(r"\s(?<=[.!?]\s)\s*|\s(?<=[.!?][\"')\]]\s)\s*|\n+")
 _ASIDE = re.compile(r"\s[-–—]\s([^-–—.;:?!]{1,80})\s[-–—]\s")
 _INSERTED = re.compile(
@@ -101,6 +74,9 @@ _CLAUSE = re.compile(
     r";\s*|—\s*|\s[–-]{1,2}\s"
     r"|,\s+(?=(?:but(?! also| rather)|however|nevertheless|nonetheless|although|though|whereas"
     r"|(?:and\s+)?(?:so|therefore|thus|hence|consequently|yet|while|which means))\b)"
+    r"|,\s+(?=not (?:how|what|why|when|who|where|whether)\b)"
+    r"|(?<!even)(?<!only)(?<!as)(?<!say)(?<!tell)(?<!know)(?<!clear)(?<!see)\s(?=(?:if|unless)\s)"
+    r"|,\s+(?=and (?:the|it|they|there|i|we|none|nothing|neither|no)\b)"
     r"|\s(?=(?:but(?! also| rather)|however|nevertheless|nonetheless|although|though|whereas"
     r"|and (?:therefore|thus|hence))\b)"
 )
@@ -147,12 +123,15 @@ class _Clause:
 
 def _sentences(text: str) -> Iterator[str]:
     held = ""
-    for part in _SENTENCE.split(text):
-        if not part:
-            continue
+    abbreviations = _phrases().abbreviations
+    for part in filter(None, _SENTENCE.split(text)):
         part = f"{held} {part}" if held else part
         held = ""
-        if part[-1] == "." and part[-7:].lower().split()[-1] in _ABBREVIATIONS:
+        if (
+            part[-1] == "."
+            and part not in ("No.", "no.")
+            and part[-7:].lower().split()[-1] in abbreviations
+        ):
             held = part
         else:
             yield part
@@ -161,12 +140,10 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The clauses of `text`, in order."""
+    """The clauses of `text`, in order; the first clause of a list's item starts with `_ITEM`."""
     text = _LINK.sub(r"\1", text) if "](" in text else text
     text = _URL.sub("", text) if "://" in text else text
-    text = text.replace("`", "'")
-    text = _MARKUP.sub(" ", text)
-    text = _BULLET.sub("", text)
+    text = _BULLET.sub(_ITEM, _MARKUP.sub(" ", text.replace("`", "'")))
     text = _WRAP.sub(" ", text) if "\n" in text else text
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" and text[0] not in text[1:-1]:
@@ -178,12 +155,9 @@ def _pieces(text: str) -> Iterator[str]:
     for sentence in _sentences(text):
         if " - " in sentence or " — " in sentence or " – " in sentence:
             sentence = _ASIDE.sub(r" \1 ", sentence)
-        found = _INSERTED.search(sentence)
-        if found:
+        if found := _INSERTED.search(sentence):
             sentence = f"{found[1]} {sentence[: found.start()]} {sentence[found.end() :]}"
-        for clause in _CLAUSE.split(sentence):
-            if not clause:
-                continue
+        for clause in filter(None, _CLAUSE.split(sentence)):
             clause = _TOPIC.sub("", clause)
             if _LEADING.match(clause) and (cut := _AFTER_LEADING.search(clause)):
                 yield clause[: cut.start()]
@@ -196,15 +170,40 @@ def _pieces(text: str) -> Iterator[str]:
 def _read(text: str) -> list[_Clause]:
     """The clauses of a reply, each with its kind."""
     phrases = _phrases()
-    clauses = []
-    source_seen = False
+    clauses: list[_Clause] = []
+    source_seen, declined, listed = False, False, ""
     for piece in _pieces(text):
         codes, words = phrases.encode(piece, source_seen)
-        if words:
-            clauses.append(phrases.judge(codes, words))
-            source_seen = source_seen or phrases.source.search(codes) is not None
+        if not words:
+            continue
+        clause = phrases.judge(codes, words)
+        if piece[0] != _ITEM:
+            listed = ""
+        elif listed and (listed != "need" or not clause.valued):
+            clause.kind, clause.strong = listed, False
+        if declined and clause.kind == "content" and phrases.anchor(clause):
+            clause.kind = "content" if phrases.search["drawn"](codes) else "meta"
+        elif declined and clause.kind == "echo":
+            clause.kind = "meta"
+        declined = declined or clause.kind in ("decline", "soft")
+        if piece.rstrip()[-1] == ":" and (clause.kind == "need" or declined):
+            listed = {"need": "need", "scope": "scope", "decline": "meta"}.get(clause.kind, "")
+        clauses.append(clause)
+        source_seen = source_seen or phrases.search["source"](codes) is not None
+    anchored = not _ANCHORS.isdisjoint(clause.kind for clause in clauses)
+    for clause in clauses:
+        if clause.kind == "soft" and (anchored or phrases.anchor(clause)):
+            clause.kind = "decline"
+        elif clause.kind in ("soft", "echo"):
+            clause.kind = "content"
     return clauses
 
+
+_ANCHORS = frozenset(("decline", "scope", "only", "need", "recipe"))
+"""Beside one of these, a clause that only says that something isn't told declines."""
+_ASIDES = frozenset(("pleasant", "meta", "pointer", "offer", "fragment"))
+_RESULTS = frozenset(("need", "recipe", "command", "pointer"))
+"""Where a clause of these kinds comes to a number, it answers."""
 
 _NOTHING, _HEDGED, _CONCLUDED = 0, 1, 2
 _WEAK_WORDS = 7
@@ -221,6 +220,7 @@ def _carried(clauses: list[_Clause]) -> int:
     if strong:
         return _CONCLUDED if strong[0].concludes else _HEDGED
     words = sum(c.words for c in clauses if c.kind == "content")
+    words += max((c.words for c in clauses if c.kind == "fragment"), default=0)
     return _HEDGED if words >= _WEAK_WORDS else _NOTHING
 
 
@@ -237,34 +237,40 @@ def _decide(clauses: list[_Clause]) -> Reply:
         "ask" in kinds and set(kinds[kinds.index("ask") :]) <= {"ask", "fragment", "request"}
     )
     if "decline" not in kinds:
-        serious = [
-            k for k in kinds if k not in ("pleasant", "meta", "pointer", "offer", "fragment")
-        ]
+        serious = [k for k in kinds if k not in _ASIDES]
         if not asks_back and "need" in kinds and "content" not in kinds:
             return Reply.DECLINE
         if asks_back or (
-            kinds and {"ask_weak", "request", "command"} & set(kinds) and "content" not in kinds
+            "content" not in kinds and {"ask_weak", "request", "command"} & set(kinds)
         ):
             return Reply.ASK_BACK
         if serious and serious[0] == "need" and not _informative(clauses):
             return Reply.DECLINE
-        if {"need", "only"} & set(serious) and set(serious) <= {"need", "recipe", "only", "scope"}:
-            return Reply.DECLINE
-        return Reply.ANSWER
+        bare = set(serious) == {"recipe"} and "pointer" in kinds
+        bare = bare and not any(c.valued for c in clauses)
+        told = {"need", "only"} & set(serious) and set(serious) <= _ANCHORS
+        return Reply.DECLINE if bare or told else Reply.ANSWER
     first = kinds.index("decline")
     declines = [c for c in clauses if c.kind == "decline"]
-    if asks_back and not any(phrases.source.search(c.codes) for c in declines):
+    if asks_back and not any(phrases.search["source"](c.codes) for c in declines):
         return Reply.ASK_BACK
+    one = kinds[:first].count("scope") == 1
     before = [
-        c for c in clauses[:first] if c.kind == "content" or (c.kind == "fragment" and c.words > 3)
+        c
+        for c in clauses[:first]
+        if c.kind == "content"
+        or (c.kind == "scope" and one and (c.valued or phrases.search["enumerates"](c.codes)))
+        or (c.kind == "fragment" and c.words > 3 and not phrases.search["source"](c.codes))
     ]
     after = _carried(clauses[first + 1 :])
-    if before and (any(c.strong for c in before) or sum(c.words for c in before) >= _OPENING_WORDS):
+    strong = any(c.strong or c.kind == "scope" for c in before)
+    if strong or sum(c.words for c in before) >= _OPENING_WORDS:
         last = len(kinds) - 1 - kinds[::-1].index("decline")
         final = declines[-1].concludes and _carried(clauses[last + 1 :]) == _NOTHING
         final = final and sum(c.words for c in before) <= _PREAMBLE_WORDS
         return Reply.DECLINE if final else Reply.ANSWER
-    if after == _CONCLUDED:
+    polar = phrases.polar.fullmatch(clauses[0].codes)
+    if after == _CONCLUDED or (polar and (after or "meta" in kinds[first + 1 :])):
         return Reply.ANSWER
     return Reply.HEDGE if after else Reply.DECLINE
 
@@ -282,9 +288,8 @@ class _Phrases:
         symbols = {names: chr(0xA1 + i) for i, names in enumerate(kinds)}
         self._symbol = {word: symbols[frozenset(names)] for word, names in classes.items()}
         self._built_in = {name: symbols[frozenset((name,))] for name in _BUILT_IN}
-        self._suffixes = [
-            (suffix, symbols[frozenset((name,))]) for suffix, name in data["suffixes"].items()
-        ]
+        single = {suffix: frozenset((name,)) for suffix, name in data["suffixes"].items()}
+        self._suffixes = [(suffix, symbols[names]) for suffix, names in single.items()]
         self._members: dict[str, str] = {}
         for names, symbol in symbols.items():
             for name in names:
@@ -293,19 +298,18 @@ class _Phrases:
         for name in ("source", "it"):
             self._members[name] += self._built_in["pronoun"]
         self._pronouns = frozenset(data["source_pronouns"].split())
+        self.abbreviations = frozenset(data["abbreviations"].split())
         self._labels = frozenset(data["labels"].split())
         self._plain = frozenset(data["plain_numbers"].split())
         compiled = {name: self._compile(lines) for name, lines in data["patterns"].items()}
-        self.source = self._compile(["source"])
-        self._kinds = [(name, compiled[name]) for name in data["order"]]
-        self._questions = [(name, compiled[name]) for name in data["question_order"]]
-        self._strong = compiled["strong"]
-        self._assertion = compiled["assertion"]
-        self._result = compiled["result"]
-        self._concludes = compiled["concludes"]
-        self._verb = compiled["verb"]
-        self._only = compiled["only"]
+        for name in ("source", "source_noun", "docs"):
+            compiled[name] = self._compile([name])
+        self.search = {name: pattern.search for name, pattern in compiled.items()}
+        self.polar = compiled["polar"]
         self._opening = compiled["opening"]
+        self._kinds = [(name, self.search[name]) for name in data["order"]]
+        self._others = [k for k in self._kinds if k[0] not in ("decline", "soft")]
+        self._questions = [(name, self.search[name]) for name in data["question_order"]]
 
     def _compile(self, lines: list[str]) -> re.Pattern[str]:
         def expand(found: re.Match[str]) -> str:
@@ -322,8 +326,7 @@ class _Phrases:
         """The symbols of a clause's words, and how many words and numbers it has."""
         codes: list[str] = []
         words = 0
-        built_in = self._built_in
-        symbol = self._symbol
+        built_in, symbol = self._built_in, self._symbol
         previous = ""
         for token in _WORD.findall(clause.lower().replace("n/a", "na")):
             lead = token[0]
@@ -349,39 +352,46 @@ class _Phrases:
             codes.append(code or "x")
         return "".join(codes), words
 
+    def anchor(self, clause: _Clause) -> bool:
+        """Whether the clause itself speaks of a source and gives no value."""
+        return not clause.valued and self.search["docs"](clause.codes) is not None
+
     def judge(self, codes: str, words: int) -> _Clause:
         """The clause's kind."""
         opening = self._opening.match(codes)
         if opening and opening.end() < len(codes):
             codes = codes[opening.end() :]
-        concludes = self._concludes.search(codes) is not None
+        concludes = bool(self.search["concludes"](codes) and not self.search["tentative"](codes))
         if self._built_in["question"] in codes:
-            for kind, pattern in self._questions:
-                if pattern.search(codes):
+            for kind, search in self._questions:
+                if search(codes):
                     return _Clause(kind, words, codes)
             return _Clause("fragment", words, codes)
         valued = self._built_in["value"] in codes
-        for kind, pattern in self._kinds:
-            if pattern.search(codes):
-                kind = {"unsure": "ask", "conditional": "pointer"}.get(kind, kind)
-                if (
-                    kind in ("need", "recipe", "command", "pointer")
-                    and valued
-                    and self._result.search(codes)
-                ):
-                    break
-                if kind == "scope" and self._only.search(codes) and not valued:
-                    kind = "only"
-                return _Clause(kind, words, codes, concludes=concludes)
-        has_verb = self._verb.search(codes) is not None
+        apart = ""
+        kinds = self._kinds if self.search["negative"](codes) else self._others
+        for kind, search in kinds:
+            if not search(codes):
+                continue
+            if kind in ("told", "soft", "echo"):
+                apart = "" if kind == "told" else kind
+                break
+            bare = kind == "scope" and not self.search["source_noun"](codes)
+            if valued and (bare or kind in _RESULTS) and self.search["result"](codes):
+                break
+            kind = {"unsure": "ask", "conditional": "pointer"}.get(kind, kind)
+            if kind == "scope" and not valued and self.search["only"](codes):
+                kind = "only"
+            return _Clause(kind, words, codes, concludes=concludes, valued=valued)
+        has_verb = self.search["verb"](codes) is not None
         strong = (
             valued
-            or (words >= (4 if has_verb else 6) and self._strong.search(codes) is not None)
-            or self._assertion.search(codes) is not None
+            or (words >= (4 if has_verb else 6) and self.search["strong"](codes) is not None)
+            or self.search["assertion"](codes) is not None
         )
-        if not strong and not has_verb:
+        if not strong and not has_verb and not apart:
             return _Clause("fragment", words, codes)
-        return _Clause("content", words, codes, strong, concludes, valued)
+        return _Clause(apart or "content", words, codes, strong, concludes, valued)
 
 
 @cache

@@ -18,7 +18,7 @@ from ragevalkit.scoring.outcome import Outcome
 from ragevalkit.scoring.view import Cited, TurnView
 from ragevalkit.turn.record import Turn
 
-SCORER_VERSION = 2
+SCORER_VERSION = 3
 """Raised whenever a score may come out differently for the same turn."""
 
 

@@ -66,6 +66,7 @@ class Detector(_Model):
 
     disagreements: int
     n: int
+    """Turns with a reply."""
 
 
 class Summary(_Model):
@@ -171,10 +172,14 @@ class Tally:
             defects={name: self.defects[name] for name in DEFECTS if self.defects[name]},
             undefined_defects=dict(sorted(self.undefined.items())),
             recovered_calls=self.recovered_calls,
-            detector=Detector(disagreements=self.disagreements, n=self.scored),
+            detector=Detector(disagreements=self.disagreements, n=self._replies()),
             judges=judges or {},
             timing=self._timing(),
         )
+
+    def _replies(self) -> int:
+        counts = self.outcomes[True] + self.outcomes[False]
+        return self.scored - counts[Outcome.NO_OUTPUT]
 
     def _timing(self) -> Timing:
         timings = self._timings

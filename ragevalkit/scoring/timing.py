@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragevalkit.scoring.calls import without_leaked_calls
-from ragevalkit.turn.record import Channel, Ended, Round, Turn
+from ragevalkit.turn.record import Channel, Ended, Round, RoundState, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def turn_timing(turn: Turn) -> TurnTiming:
         tpot_ms=_tpot(turn.rounds),
         tokens_estimated=any(c.estimated for r in turn.rounds for c in _channels(r)),
         rounds=len(turn.rounds),
-        tool_rounds=sum(bool(round_.calls) for round_ in turn.rounds),
+        tool_rounds=sum(bool(r.calls) and r.state is RoundState.DONE for r in turn.rounds),
         composition_ms=turn.composition_ms,
     )
 
@@ -63,6 +63,8 @@ def _tpot(rounds: list[Round]) -> float | None:
         clock, counts = round_.clock, [c.tokens for c in _channels(round_)]
         if clock.first_token_ms is None or clock.last_token_ms is None or None in counts:
             continue
+        if clock.first_event_tokens is None and clock.first_token_ms == clock.last_token_ms:
+            continue  # all its tokens came at once, so that the first event carried them
         span += clock.last_token_ms - clock.first_token_ms
         first = 1 if clock.first_event_tokens is None else clock.first_event_tokens
         tokens += max(0, sum(filter(None, counts)) - first)

@@ -16,7 +16,7 @@ from ragevalkit.scoring.documents import same_document
 from ragevalkit.scoring.markup import ends_in_a_loop
 from ragevalkit.scoring.outcome import Outcome, Reading, read_outcome
 from ragevalkit.scoring.text_citations import citations_in_text
-from ragevalkit.turn.record import Call, PageRef, Turn
+from ragevalkit.turn.record import Call, PageRef, Round, RoundState, Turn
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,15 @@ class TurnView:
 
     @cached_property
     def retrieved(self) -> list[PageRef]:
-        """Pages of all search results that the model was sent.
+        """Pages of all search results that the model saw.
 
-        Results of the last round went nowhere: the turn ended before the request that would carry
-        them.
+        Results that the last round brought went nowhere, and so did those whose next request the
+        server turned away: only a round that began to answer has read what came before it.
         """
-        rounds = self.turn.rounds[:-1]
+        rounds = self.turn.rounds
+        while rounds and not _has_read(rounds[-1]):
+            rounds = rounds[:-1]
+        rounds = rounds[:-1]
         return [page for round_ in rounds for call in round_.calls for page in call.returned]
 
     @cached_property
@@ -117,8 +120,7 @@ class TurnView:
     @cached_property
     def correct_answer(self) -> bool | None:
         """Whether a reference stands in the reply; None without a short reference."""
-        reply = self.turn.reply if self.answered else ""
-        return matches_reference(reply, self.question.answers)
+        return matches_reference(self.reading.visible, self.question.answers)
 
     def is_evidence(self, page: PageRef | Cited) -> bool:
         """Whether `page` is an evidence page, by document and page index."""
@@ -135,3 +137,7 @@ class TurnView:
         return any(
             page.page == one.page and same_document(page.document, one.document) for one in evidence
         )
+
+
+def _has_read(round_: Round) -> bool:
+    return round_.state is RoundState.DONE or round_.clock.first_token_ms is not None

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ragevalkit.turn.record import Call, Channel, Round
+from ragevalkit.turn.record import Call, Channel, Round, RoundState
 
 PARTS = ("wait", "reasoning", "tool_arguments", "answer", "tools", "retries", "harness")
 """wait: sent to first token (queue, network, prefill), and last token to the end of the stream;
 reasoning, tool_arguments, answer: from token to token, by the channel of the later one; tools: in
-the tools; retries: failed attempts and the pauses after them; harness: all the rest, which is this
+the tools; retries: failed attempts, the pauses after them, and the control request that tells whose
+failure it was; harness: all the rest, which is this
 tool's own time."""
 
 
@@ -35,8 +36,8 @@ def compose(rounds: Iterable[Round], wall_ms: float) -> dict[str, float]:
         parts["tools"] += sum(map(_running, round_.calls))
         if round_.attempts:
             parts["retries"] += clock.sent_ms - round_.attempts[0].sent_ms
-            if round_.attempts[-1].waited_s is not None:
-                # the turn's time ran out in the pause before the next attempt
+            if round_.attempts[-1].waited_s is not None or round_.state is RoundState.SERVER_ERROR:
+                # the turn ended in the pause before the next attempt, or with a control request
                 parts["retries"] += wall_ms - clock.ended_ms
     parts["harness"] = wall_ms - sum(parts.values())
     return {part: round(ms, 3) for part, ms in parts.items()}

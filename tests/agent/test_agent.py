@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from servers import completion, raw_server, response
 
@@ -159,6 +160,7 @@ def test_strict_variants(corpus: Corpus, strict: bool | None, required: list[str
     [
         (("a", "search", '{"query": "mast"'), "", "not_json", "not JSON"),
         (("a", "search", '{"query": "mast'), "length", "truncated", "not JSON"),
+        (("a", "search", ""), "length", "truncated", "missing"),
         (("a", "find", "{}"), "", "unknown_tool", "no tool 'find'"),
         (("a", "search", "{}"), "", "schema", "'query' is a required property"),
         (("a", "search", ""), "", "schema", "'query' is a required property"),
@@ -168,6 +170,7 @@ def test_strict_variants(corpus: Corpus, strict: bool | None, required: list[str
         (("a", "cite", '{"document": "guide", "page": "2"}'), "", "schema", "'page'"),
         (("a", "cite", '{"document": "guide", "page": 0}'), "", "schema", "'page'"),
         (("a", "cite", '{"document": "guide", "page": 3}'), "", None, "'guide' has 2 pages"),
+        (("a", "cite", '{"document": "guide", "page": 1e30}'), "", None, "'guide' has 2 pages"),
         (("a", "cite", '{"document": "atlas", "page": 1}'), "", None, "no document 'atlas'"),
         (("a", "search", '{"query": "x", "document": "atlas"}'), "", None, "no document 'atlas'"),
         (("a", "search", '{"query": ""}'), "", None, '"results":[]'),
@@ -183,9 +186,25 @@ def test_calls_are_answered_and_recorded_as_they_came(
     assert (recorded.name, recorded.arguments, recorded.defect) == (call[1], call[2], defect)
     assert told in (recorded.result or "")
     assert turn.reply == "So be it."
+    assert Turn.model_validate(orjson.loads(turn.model_dump_json())) == turn, "as from its file"
     replayed = script.requests[1]["messages"][-2]["tool_calls"][0]["function"]["arguments"]
     assert isinstance(json.loads(replayed), dict), "a server must be able to take it back"
     assert script.requests[1]["messages"][-1]["content"] == recorded.result
+
+
+def test_the_budget_cuts_off_the_last_call_alone(corpus: Corpus) -> None:
+    calls = [("a", "search", '{"query": "mast"'), ("b", "search", '{"que')]
+    turn = ask(Script(completion(calls=calls, finish="length"), completion("12 metres.")), corpus)
+    assert [c.defect for c in turn.rounds[0].calls] == ["not_json", "truncated"]
+
+
+def test_names_that_no_function_can_have_do_not_go_back(corpus: Corpus) -> None:
+    calls = [("a", "", "{}"), ("b", "search the web!", "{}"), SEARCH]
+    script = Script(completion(calls=calls), completion("12 metres."))
+    turn = ask(script, corpus)
+    assert [c.name for c in turn.rounds[0].calls] == ["", "search the web!", "search"]
+    sent = script.requests[1]["messages"][4]["tool_calls"]
+    assert [c["function"]["name"] for c in sent] == ["_", "search_the_web_", "search"]
 
 
 def test_ids_are_made_unique_for_the_server_and_kept_in_the_record(corpus: Corpus) -> None:
@@ -294,6 +313,14 @@ def test_the_turn_limit_keeps_what_came_so_far(
     assert turn.rounds[0].state is RoundState.DEADLINE
     assert turn.rounds[0].content
     assert turn.wall_ms >= 500
+
+
+def test_time_that_ran_out_waiting_for_a_busy_server_is_infrastructure(corpus: Corpus) -> None:
+    busy = response(b"busy", status="429 Too Many Requests", headers="Retry-After: 30\r\n")
+    turn = ask(Script(completion(calls=[SEARCH]), busy), corpus, limits=Limits(turn_s=1))
+    assert turn.ended is Ended.INFRA_ERROR
+    assert "HTTP 429: busy" in (turn.error or "")
+    assert [a.state for a in turn.rounds[1].attempts] == [RoundState.BUSY]
 
 
 def test_reasoning_goes_back_under_its_own_name(corpus: Corpus) -> None:

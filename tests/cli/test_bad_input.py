@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -256,3 +257,41 @@ def test_a_damaged_run_folder(ragevalkit: Command, folder: Path) -> None:
     ragevalkit(*RUN, "--endpoint", "mock").complains(2, "line 1", "damaged")
     (folder / "reports/r/run.json").write_text("{")
     ragevalkit(*RUN, "--endpoint", "mock").complains(2, "run.json")
+
+
+@pytest.mark.parametrize("option", ["--bank", "--corpus"])
+def test_a_name_that_no_file_can_have(ragevalkit: Command, folder: Path, option: str) -> None:
+    ragevalkit(*RUN, option, "a" * 300).complains(2, "aaa", "too long")
+    ragevalkit("score", "a" * 300).complains(2, "aaa", "too long")
+
+
+def test_a_run_name_in_no_encoding(ragevalkit: Command, folder: Path) -> None:
+    ragevalkit(*RUN, "--name", "\udcff").complains(2, "can't be used")
+
+
+def test_standard_output_on_a_full_disk(ragevalkit: Command, folder: Path) -> None:
+    command = [sys.executable, "-m", "ragevalkit", *RUN, "--endpoint", "mock", "--json"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "ragevalkit: No space left on device"
+
+
+def test_an_endpoint_that_became_unusable_leaves_the_folder(
+    ragevalkit: Command, folder: Path
+) -> None:
+    """All turns were lost, and the endpoint has become unusable: what is known of them stays."""
+    down = {"now": True}
+
+    def answer(path: str, body: bytes) -> list[bytes]:
+        if path.endswith("/models"):
+            return response(b'{"data": [{"id": "m"}]}')
+        return response(b"no", status="503 Down" if down["now"] else "401 Unauthorized")
+
+    with raw_server(answer) as url:
+        run = [*RUN, "--endpoint", url, "--retries", "0"]
+        assert ragevalkit(*run).code == 3
+        down["now"] = False
+        ragevalkit(*run).complains(2, "401")
+    kept = {path.name for path in (folder / "reports/r").iterdir()}
+    assert {"run.json", "summary.json", "attempts.jsonl"} <= kept

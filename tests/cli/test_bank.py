@@ -59,7 +59,7 @@ def test_an_error_exits_with_2(ragevalkit: Command, bank: Any) -> None:
     assert "quote_not_on_page" in done.stdout
     assert "guide p. 2" in done.stdout
     assert "quote_not_on_page: correct the page or the quote" in done.stdout.replace("\n", " ")
-    assert done.stdout.endswith("3 questions: 1 errors, 0 advice\n")
+    assert done.stdout.endswith("3 questions: 1 error, 0 advice\n")
 
 
 def test_advice_alone_exits_with_0(ragevalkit: Command, bank: Any) -> None:

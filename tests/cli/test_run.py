@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import Command
 from servers import completion, raw_server, response
 
 import ragevalkit as package
+from ragevalkit.errors import InputError
 from ragevalkit.scoring.metrics import METRICS
 
 SUMMARY_FIELDS = {
@@ -164,6 +166,46 @@ def test_hostile_text_does_nothing_on_the_page(ragevalkit: Command) -> None:
     assert "<script" not in page
     assert "<img" not in page
     assert "&lt;script&gt;" in page
+
+
+def test_a_judge_that_is_not_known_is_said_before_anything_is_asked(ragevalkit: Command) -> None:
+    done = ragevalkit("run", "--endpoint", "mock", "--name", "r", "--judge", "nobody")
+    done.complains(2, "no endpoint 'nobody'")
+    assert not (ragevalkit.folder / "reports").exists()
+
+
+def test_how_requests_were_made_is_on_record(ragevalkit: Command) -> None:
+    run = ("run", "--endpoint", "mock", "--name", "r", "--limit")
+    assert ragevalkit(*run, "1", "--retries", "1").code == 0
+    assert ragevalkit(*run, "2", "--stall-timeout", "9").code == 0
+    manifest = json.loads((ragevalkit.folder / "reports/r/run.json").read_text())
+    requests, before = manifest["requests"], manifest["earlier"][0]["requests"]
+    assert (before["retries"]["most"], requests["retries"]["most"]) == (1, 3)
+    assert (before["stall_s"], requests["stall_s"]) == (120, 9)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"concurrency": 0},
+        {"repeats": 0},
+        {"limit": 0},
+        {"seed": 2**63},
+        {"budget": 10**20},
+        {"turn_timeout": float("nan")},
+    ],
+    ids=str,
+)
+def test_numbers_that_a_run_cannot_take(ragevalkit: Command, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        package.run("tarn", "mock", **wrong)
+    assert not (ragevalkit.folder / "reports").exists()
+
+
+def test_replies_are_classified_without_another_import() -> None:
+    code = "import ragevalkit; print(ragevalkit.scoring.classify_reply('It is 42 dB.'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "answer\n"
 
 
 def test_from_python(ragevalkit: Command) -> None:

@@ -116,6 +116,28 @@ def test_corrected_labels(ragevalkit: Command, folder: Path) -> None:
     ragevalkit("score", "r", "--bank", "nowhere.jsonl").complains(2, "nowhere.jsonl")
 
 
+def test_corrected_labels_name_pages_that_there_are(ragevalkit: Command, folder: Path) -> None:
+    wrong = LINES[0] | {"evidence": [{"document": "guide", "page": 99}]}
+    write_bank(folder / "corrected.jsonl", [LINES[1], wrong])
+    done = ragevalkit("score", "r", "--bank", "corrected.jsonl")
+    done.complains(2, "corrected.jsonl, line 2", "page 99", "has 2")
+
+
+def test_run_json_says_what_the_scores_go_by(ragevalkit: Command, folder: Path) -> None:
+    def scored_with() -> Any:
+        return json.loads((folder / "reports/r/run.json").read_text())["scored_with"]
+
+    assert scored_with() is None
+    colour = LINES[1] | {"answerable": True, "evidence": [{"document": "guide", "page": 2}]}
+    write_bank(folder / "corrected.jsonl", [colour])
+    assert ragevalkit("score", "r", "--bank", "corrected.jsonl").code == 0
+    assert scored_with()["bank"] == "corrected.jsonl"
+    assert summary(folder)["metrics"]["refused_correctly"]["n"] == 0
+    assert ragevalkit(*RUN).code == 0
+    assert summary(folder)["metrics"]["refused_correctly"]["n"] == 1, "by the turns' own labels"
+    assert scored_with() is None
+
+
 def test_records_that_cannot_be_read_are_said_and_left_out(
     ragevalkit: Command, folder: Path
 ) -> None:
@@ -134,6 +156,61 @@ def test_records_that_cannot_be_read_are_said_and_left_out(
     assert "line 5 was cut off by a crash" in done.stderr
     assert summary(folder)["turns"] == 1, "the older record was upgraded"
     assert summary(folder)["planned"] == 3
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        ({"bank_line": {"id": "tall"}}, "its bank_line is damaged: question"),
+        ({"bank_line": LINES[0] | {"evidence": []}}, "answerable without evidence"),
+        ({"composition_ms": {}}, "composition_ms has no 'wait'"),
+        ({"question_id": "weight"}, "line 3 is damaged: it repeats the turn of line 1"),
+        ({"rounds": [], "reply": ""}, ""),
+    ],
+)
+def test_turns_that_were_edited_by_hand(
+    ragevalkit: Command, folder: Path, edit: dict[str, Any], words: str
+) -> None:
+    turns = folder / "reports/r/turns.jsonl"
+    first, *others = turns.read_bytes().splitlines()
+    edited = json.dumps(json.loads(first) | edit).encode()
+    turns.write_bytes(b"\n".join([edited, *others]) + b"\n")
+    done = ragevalkit("score", "r")
+    assert done.code == 0, done.stderr
+    assert words in done.stderr
+    assert summary(folder)["turns"] == (2 if words else 3)
+    if words:
+        ragevalkit(*RUN).complains(2, words, "asks that question again")
+
+
+def test_scores_that_were_edited_by_hand(ragevalkit: Command, folder: Path) -> None:
+    scores = folder / "reports/r/scores.jsonl"
+    first, second, third = map(json.loads, scores.read_bytes().splitlines())
+    edited = [first | {"question_id": [1]}, second | {"metrics": "answered"}, third]
+    scores.write_text("".join(json.dumps(line) + "\n" for line in edited))
+    done = ragevalkit("score", "r")
+    assert done.code == 0, done.stderr
+    assert "0 of 3 turns score otherwise than before" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "change", [{"settings": [1]}, {"settings": {}}, {"settings": {"corpora": ["guide"]}}]
+)
+def test_a_manifest_that_was_edited_by_hand(
+    ragevalkit: Command, folder: Path, change: dict[str, Any]
+) -> None:
+    path = folder / "reports/r/run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    ragevalkit("score", "r").complains(2, "run.json", "no manifest of a run")
+    ragevalkit(*RUN).complains(2, "run.json", "no manifest of a run")
+
+
+def test_no_turn_that_can_be_read(ragevalkit: Command, folder: Path) -> None:
+    """The summary that there is stays."""
+    before = summary(folder)
+    (folder / "reports/r/turns.jsonl").write_text("nonsense\n")
+    ragevalkit("score", "r").complains(2, "turns.jsonl", "no turn that can be read", "line 1")
+    assert summary(folder) == before
 
 
 @pytest.mark.parametrize("run", ["nowhere", "reports"])
@@ -177,6 +254,21 @@ def test_a_judge_stands_beside_the_metrics(ragevalkit: Command, folder: Path) ->
     assert (judged["wise"]["k"], judged["wise"]["n"], judged["wise"]["undefined"]) == (1, 2, 0)
     assert ragevalkit("score", "r").code == 0
     assert summary(folder)["judges"] == judged, "verdicts are kept"
+
+
+def test_a_judge_is_asked_what_was_asked(ragevalkit: Command, folder: Path) -> None:
+    """Corrected labels of a question that was asked in other words are another question's."""
+    write_bank(folder / "other.jsonl", [LINES[0] | {"question": "How tall is the hut?"}])
+    asked: list[str] = []
+
+    def answer(request: dict[str, Any]) -> list[bytes]:
+        asked.append(request["question"])
+        return by_reference(request)
+
+    with raw_server(judge(answer)) as url:
+        assert ragevalkit("score", "r", "--bank", "other.jsonl", "--judge", url).code == 0
+    assert sorted(asked) == ["How heavy is the mast?", "How tall is the mast?"]
+    assert next(iter(summary(folder)["judges"].values()))["n"] == 2
 
 
 @pytest.mark.parametrize(

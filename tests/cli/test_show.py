@@ -486,7 +486,7 @@ def test_lines_that_cannot_be_read(ragevalkit: Command, run: Path) -> None:
     for words in (
         "turns.jsonl, line 1 is damaged: rounds",
         "line 2 is damaged: written by a newer ragevalkit (version 99",
-        "repeat 0, as its bank_line is damaged: answerable",
+        "line 3 is damaged: its bank_line is damaged: answerable",
         "line 15 is damaged",
         "line 16 is damaged",
         "line 17 is damaged",

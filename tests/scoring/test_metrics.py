@@ -19,12 +19,15 @@ from scoring.turns import (
 from ragevalkit.bank import Question
 from ragevalkit.scoring.metrics import METRICS
 from ragevalkit.scoring.score import SCORER_VERSION, Score, score_turn
-from ragevalkit.turn.record import Ended, Turn
+from ragevalkit.turn.record import Ended, RoundState, Turn
 
 LEAKED = '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>'
 HIT = round_(call("search", "book:1", "guide:4"))
 MISS = round_(call("search", "book:4", "guide:5"))
 CITE = round_(call("cite"))
+OVERFLOWED = round_().model_copy(update={"state": RoundState.OVERFLOW})
+LATE = round_().model_copy(update={"state": RoundState.DEADLINE})
+BEGUN = round_(clock={"first_token_ms": 1.0}).model_copy(update={"state": RoundState.DEADLINE})
 
 
 def about(*evidence: dict[str, Any]) -> dict[str, Any]:
@@ -143,7 +146,11 @@ EVIDENCE_RETRIEVED = [
     # the model was never sent what the last round's tools returned
     ("in the last round allowed", turn(HIT, ended=Ended.ROUND_LIMIT), False),
     ("before the last round allowed", turn(HIT, MISS, ended=Ended.ROUND_LIMIT), True),
-    ("before the request that failed", turn(HIT, round_(), ended=Ended.CONTEXT_OVERFLOW), True),
+    # nor what a request carried that the server turned away, or never began to answer
+    ("in a request that failed", turn(HIT, OVERFLOWED, ended=Ended.CONTEXT_OVERFLOW), False),
+    ("before that", turn(HIT, MISS, OVERFLOWED, ended=Ended.CONTEXT_OVERFLOW), True),
+    ("no token until the deadline", turn(HIT, LATE, ended=Ended.TURN_TIMEOUT), False),
+    ("some tokens until the deadline", turn(HIT, BEGUN, ended=Ended.TURN_TIMEOUT), True),
     (
         "one of two groups suffices",
         turn(HIT, reply=ANSWER, question=about(at("guide:4"), at("guide:9", 1))),
@@ -233,6 +240,16 @@ MORE = [
         {"citation_precision": 2 / 3, "citation_recall": 0.5, "cited_correct_page": False},
     ),
     Case(
+        "a page cited for two quotes is one page",
+        turn(
+            HIT,
+            CITE,
+            reply=ANSWER,
+            citations=(cited("guide:4"), cited("guide:4"), cited("guide:5")),
+        ),
+        {"citation_precision": 0.5, "citation_recall": 1.0},
+    ),
+    Case(
         "nothing right",
         turn(HIT, CITE, reply=ANSWER, citations=(cited("guide:9"),)),
         {"citation_precision": 0.0, "citation_recall": 0.0},
@@ -263,6 +280,15 @@ MORE = [
         "a refusal isn't correct",
         turn(HIT, reply=DECLINE, question=WITH_ANSWER),
         {"correct_answer": False},
+    ),
+    Case(
+        "the reference in a call that was left in the reply",
+        turn(
+            HIT,
+            reply='I cite it. {"name": "cite", "arguments": {"quote": "42 dB"}}',
+            question=WITH_ANSWER,
+        ),
+        {"answered": True, "correct_answer": False},
     ),
     Case("no reference", turn(HIT, reply=ANSWER), {"correct_answer": None}),
     Case(

@@ -8,7 +8,7 @@ import pytest
 from scoring.turns import ANSWER, call, round_, turn
 
 from ragevalkit.scoring.timing import turn_timing
-from ragevalkit.turn.record import Call, Channel, Ended, Round
+from ragevalkit.turn.record import Call, Channel, Ended, Round, RoundState
 
 
 def clock(sent: float, first: float | None, last: float | None, **more: Any) -> dict[str, Any]:
@@ -45,6 +45,21 @@ def answering(*, content: str = ANSWER) -> Round:
     )
 
 
+def at_once() -> Round:
+    """A call of 30 tokens in one event, by a server that doesn't say how many it carried."""
+    return round_(
+        call(),
+        clock=clock(10.0, 50.0, 50.0, first_event_tokens=None),
+        channels={"tool_channel": tokens(30)},
+    )
+
+
+def test_a_round_that_was_cut_off_ended_in_no_call() -> None:
+    cut = searching().model_copy(update={"state": RoundState.DEADLINE})
+    timing = turn_timing(turn(searching(), cut, ended=Ended.TURN_TIMEOUT))
+    assert (timing.rounds, timing.tool_rounds) == (2, 1)
+
+
 def test_clocks_of_an_answered_turn() -> None:
     timing = turn_timing(turn(searching(), answering(), wall_ms=400.0))
     assert timing.ttft_ms == 40, "of the first round, from when it was sent"
@@ -63,6 +78,8 @@ def test_clocks_of_an_answered_turn() -> None:
         ([searching(first_event=None)], 10.0),  # counts as one token
         ([searching(first_event=3)], 12.5),
         ([searching(count=1)], None),
+        ([at_once()], None),
+        ([at_once(), answering()], 12.0),  # nothing is known of the time between its tokens
         ([searching(count=None)], None),
         ([searching(count=0)], None),
         ([searching(count=None), answering()], 12.0),

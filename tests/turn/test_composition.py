@@ -127,6 +127,15 @@ CASES = {
         5001,
         {"wait": 4995, "answer": 5, "harness": 1},
     ),
+    "a control request tells whose failure it was": Case(
+        [
+            round_(0, 10, attempts=(attempt(0, 10),)).model_copy(
+                update={"state": RoundState.SERVER_ERROR}
+            )
+        ],
+        50,
+        {"wait": 10, "retries": 40},
+    ),
     "the turn's time runs out in a pause": Case(
         [round_(0, 10, attempts=(attempt(0, 10, 60),))], 600, {"wait": 10, "retries": 590}
     ),
