@@ -20,6 +20,12 @@ class EndpointUnusable(RagevalkitError):
     """The endpoint can't be used at all; found before the first turn was finished."""
 
 
+class Interrupted(RagevalkitError):
+    """The user broke off before there was anything to keep."""
+
+    exit_code = 130
+
+
 class RunFolderError(RagevalkitError):
     """The run folder can't be written or read, for example because the disk is full."""
 

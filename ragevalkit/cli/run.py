@@ -51,7 +51,7 @@ def run(
     from ragevalkit.cli import wiring
     from ragevalkit.cli.progress import Silent
     from ragevalkit.endpoint.client import Retries, Timeouts
-    from ragevalkit.errors import InputError
+    from ragevalkit.errors import EndpointUnusable, InputError
     from ragevalkit.report.page import write_page
     from ragevalkit.runs.folder import RunFolder, check_run_name
     from ragevalkit.runs.rescoring import rescore
@@ -99,7 +99,11 @@ def run(
     if report:
         write_page(plan.folder, result.summary)
     if judge and not result.interrupted:
-        wiring.judge(plan.folder, judge, None, observer)
+        try:
+            wiring.judge(plan.folder, judge, None, observer)
+        except EndpointUnusable as error:
+            observer.warns(f"the judge: {error}; the run is kept, `score --judge` asks it again")
+            return replace(result, judge_failed=True)
         result = replace(result, summary=rescore(plan.folder, plan.corpora).summary)
         if report:
             write_page(plan.folder, result.summary)

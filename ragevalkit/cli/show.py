@@ -189,9 +189,10 @@ def _read_turns(folder: RunFolder, scores: Scores, left_out: list[str]) -> Itera
     from ragevalkit.report.turns import ScoredTurn
 
     for turn in folder.read_turns(left_out):
-        question = Question.model_validate(turn.bank_line)
-        score = scores.get((turn.question_id, turn.repeat))
-        yield ScoredTurn(turn, question, score[0] if score else None)
+        found = scores.get((turn.question_id, turn.repeat))
+        score = found[0] if found else None
+        labels = score.labels if score and score.labels else turn.bank_line
+        yield ScoredTurn(turn, Question.model_validate(labels), score)
 
 
 def _read_scores(folder: RunFolder, left_out: list[str]) -> Scores:

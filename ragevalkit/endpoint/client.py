@@ -355,7 +355,8 @@ def _fault(error: Exception, stall_s: float) -> Fault:
 
 
 def _words(error: BaseException) -> str:
-    return readable(str(error)) or type(error).__name__
+    # aiohttp names its TLS setting in every failure, also where there is no TLS
+    return readable(str(error)).replace(" ssl:default", "") or type(error).__name__
 
 
 def _unusable(profile: Profile, fault: Fault) -> str:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from ragevalkit.report.numbers import counted
 from ragevalkit.report.tables import Table, run_tables
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ def print_run(summary: Summary, folder: Path) -> None:
             style="bold",
         )
     )
+    for cause, turns in summary.lost_to.items():
+        console.print(Text(f"  lost {counted(turns, 'turn')} to: {cause}"))
+    if summary.infra_errors:
+        console.print(Text("  the same command asks them again"))
     for table in run_tables(summary):
         print_table(table, console)
     files = [name for name in _RESULTS if (folder / name).exists()]

@@ -93,8 +93,7 @@ def _question(shown: ScoredTurn) -> Iterator[Line]:
     if question.tags:
         yield Line(f"tags: {', '.join(question.tags)}", 2)
     if shown.score and shown.score.question_hash != shown.turn.question_hash:
-        corrected = "answerable" if shown.answerable else "unanswerable"
-        yield Line(f"scored by other labels than these: {corrected}", 2, "yellow")
+        yield Line("these labels were corrected after it was asked", 2, "yellow")
 
 
 def _outcome(shown: ScoredTurn) -> Iterator[Line]:

@@ -63,7 +63,7 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = (self.path / ".lock").open("wb")
         except OSError as error:
-            raise RunFolderError(f"can't make {self.path}: {error.strerror}") from error
+            raise RunFolderError(f"can't write to {self.path}: {error.strerror}") from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -164,7 +164,8 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise RunFolderError(f"can't write {path}: {error.strerror}") from error
 
 

@@ -1,6 +1,6 @@
 """Writing what a run came to: scores.jsonl, summary.json, and in run.json what it was scored by.
 
-Public: `write_results`.
+Public: `read_summary`, `write_results`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import orjson
+from pydantic import ValidationError
 
 from ragevalkit.bank import Bank
 from ragevalkit.runs.folder import RunFolder, replace_file
@@ -15,6 +16,15 @@ from ragevalkit.runs.judging import read_judgements
 from ragevalkit.scoring.judge import Judgement, summarise_judgements
 from ragevalkit.scoring.score import SCORER_VERSION, Score
 from ragevalkit.scoring.summary import Summary, Tally
+
+
+def read_summary(folder: RunFolder) -> Summary | None:
+    """The summary on record; None where there is none, or other scorers wrote it."""
+    try:
+        summary = Summary.model_validate_json(folder.summary.read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return summary if summary.scorer == SCORER_VERSION else None
 
 
 def write_results(

@@ -21,10 +21,10 @@ from ragevalkit.corpus import Corpus
 from ragevalkit.endpoint.client import ChatClient, Retries, Timeouts
 from ragevalkit.endpoint.fingerprint import choose_model, fingerprint
 from ragevalkit.endpoint.profile import Profile
-from ragevalkit.errors import InputError
+from ragevalkit.errors import InputError, Interrupted
 from ragevalkit.runs.folder import RunFolder, replace_file
 from ragevalkit.runs.manifest import changed_settings, new_manifest, settings_of
-from ragevalkit.runs.results import write_results
+from ragevalkit.runs.results import read_summary, write_results
 from ragevalkit.runs.schedule import Item, Stopped, ask_all
 from ragevalkit.runs.writer import Writer
 from ragevalkit.scoring.score import Score, score_turn
@@ -107,13 +107,16 @@ class RunResult:
     interrupted: bool = False
     stopped: str | None = None
     """Why it was stopped before its end: the last of ten infrastructure errors in a row."""
+    judge_failed: bool = False
+    """The judge that was asked for can't be used."""
 
     @property
     def exit_code(self) -> int:
         """0 done, 3 with infrastructure errors, 130 interrupted."""
         if self.interrupted:
             return 130
-        return 3 if self.stopped is not None or self.summary.infra_errors else 0
+        failed = self.stopped is not None or self.judge_failed or self.summary.infra_errors
+        return 3 if failed else 0
 
 
 def execute(plan: Plan, observer: Observer) -> RunResult:
@@ -150,15 +153,21 @@ class _Run:
         self._take_finished()
         waiting = [i for i in self.items if (i.question.id, i.repeat) not in self.finished]
         interrupted, stopped = False, None
+        on_record = None if waiting else read_summary(self.plan.folder)
+        if on_record and on_record.turns == self.tally.turns:
+            return RunResult(on_record)
         if waiting:
+            if self.manifest is not None and self.manifest.get("scored_with"):
+                self.observer.warns("corrected labels are dropped; `score --bank` takes them again")
             try:
                 with self.plan.connect(self.plan.profile) as profile:
                     asyncio.run(self._ask(profile, waiting))
             except Stopped as stop:
                 stopped = str(stop)
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as interrupt:
                 if not self.tally.turns:
-                    raise
+                    message = "interrupted before the first turn was finished; nothing was kept"
+                    raise Interrupted(message) from interrupt
                 interrupted = True
         planned = {(i.question.id, i.repeat) for i in self.items} | self.finished
         summary = write_results(self.plan.folder, self.tally, self.scores, len(planned))

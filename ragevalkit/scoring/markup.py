@@ -1,6 +1,6 @@
 """Faults of a reply's text: markup that belongs to the server, and loops.
 
-Public: `leaks_markup`, `ends_in_a_loop`.
+Public: `leaks_markup`, `without_thoughts`, `ends_in_a_loop`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,10 @@ _MARKUP = re.compile(
     r"|</?(?:think|thinking|reasoning|tool_response|tool_result|tools|scratchpad)>"
     r"|</?(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|</?s>",
     re.I,
+)
+_THOUGHTS = re.compile(
+    r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|\A(?:(?!<think|<reasoning).)*</(?:think|thinking)>",
+    re.S | re.I,
 )
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.S)
 
@@ -31,6 +35,14 @@ def leaks_markup(text: str) -> bool:
     Code is left out: a reply may quote it.
     """
     return bool(_MARKUP.search(_CODE.sub(" ", text)))
+
+
+def without_thoughts(text: str) -> str:
+    """What a reply says once reasoning that the server left in it is taken out.
+
+    A closing tag alone ends reasoning that began in the prompt's template.
+    """
+    return _THOUGHTS.sub("", text)
 
 
 def ends_in_a_loop(text: str) -> bool:

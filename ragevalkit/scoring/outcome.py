@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ragevalkit.scoring.calls import without_leaked_calls
+from ragevalkit.scoring.markup import without_thoughts
 from ragevalkit.scoring.replies import Reply, answers_after_declining, classify_reply
 from ragevalkit.turn.protocol import split_marker
 from ragevalkit.turn.record import Ended, Turn
@@ -56,8 +57,9 @@ def read_outcome(turn: Turn) -> Reading:
     if turn.ended is Ended.INFRA_ERROR:
         return Reading(Outcome.INFRA_ERROR, False, Reply.NO_OUTPUT)
     visible = "" if turn.ended in _WITHOUT_REPLY else without_leaked_calls(turn.reply, turn.tools)
-    text = classify_reply(visible)
-    marker, rest = split_marker(visible)
+    said = without_thoughts(visible)
+    text = classify_reply(said)
+    marker, rest = split_marker(said)
     if not marker:
         return Reading(Outcome(text), False, text, visible)
     outcome = Outcome.HEDGE if answers_after_declining(rest) else Outcome.DECLINE

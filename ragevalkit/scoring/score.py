@@ -5,7 +5,7 @@ Public: `SCORER_VERSION`, `Score`, `ScoredCitation`, `score_turn`.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -54,6 +54,10 @@ class Score(BaseModel):
     recovered_calls: int = 0
     """Malformed calls that a later good call made up for."""
     citations: list[ScoredCitation] = []
+    lost_to: str | None = None
+    """What an infrastructure error was; null for a scored turn."""
+    labels: dict[str, Any] | None = None
+    """The corrected bank line that it was scored by; null where it was the turn's own."""
     detectors_disagree: bool
     """The marker and the text detector read the reply differently."""
 
@@ -65,6 +69,7 @@ def score_turn(turn: Turn, corpus: Corpus | None, question: Question | None = No
         corpus: the documents; None leaves undefined what needs their pages.
         question: corrected labels; None takes the bank line that the turn carries.
     """
+    labels = question.line() if question else None
     question = question or Question.model_validate(turn.bank_line)
     view = TurnView(turn, question, corpus)
     view.defects = find_defects(view)
@@ -81,6 +86,8 @@ def score_turn(turn: Turn, corpus: Corpus | None, question: Question | None = No
         undefined_defects=undefined_defects(view) if is_scored else [],
         recovered_calls=sum(c.recovered for r in turn.rounds for c in r.calls),
         citations=[_scored(cited, view) for cited in view.cited] if is_scored else [],
+        lost_to=None if is_scored else turn.error or "an unknown fault",
+        labels=labels,
         detectors_disagree=is_scored and view.reading.disagree,
     )
 

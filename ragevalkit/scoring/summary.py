@@ -18,6 +18,8 @@ from ragevalkit.scoring.timing import TurnTiming
 from ragevalkit.stats import cluster_bootstrap_mean, clustered_wilson, percentiles
 from ragevalkit.turn.composition import PARTS
 
+_CAUSES = 5
+
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -81,6 +83,8 @@ class Summary(_Model):
     scored: int
     infra_errors: int
     metrics: dict[str, Rate]
+    lost_to: dict[str, int]
+    """The most frequent infrastructure errors, in their own words, with how many turns each."""
     outcomes: dict[str, dict[str, int]]
     """Outcome counts of `answerable` and `unanswerable` questions."""
     defects: dict[str, int]
@@ -105,6 +109,7 @@ class Tally:
         self.disagreements = 0
         self.undefined: Counter[str] = Counter()
         self.recovered_calls = 0
+        self.lost_to: Counter[str] = Counter()
         self._metrics: dict[str, dict[str, list[float]]] = {
             name: defaultdict(list) for name in METRICS
         }
@@ -122,6 +127,7 @@ class Tally:
         """Take one turn."""
         self.outcomes[score.answerable][score.outcome] += 1
         if score.outcome is Outcome.INFRA_ERROR:
+            self.lost_to[score.lost_to or ""] += 1
             return
         self.scored += 1
         self.defects.update(score.defects)
@@ -162,6 +168,7 @@ class Tally:
             scored=self.scored,
             infra_errors=self.infra_errors,
             metrics=self.rates(),
+            lost_to=dict(self.lost_to.most_common(_CAUSES)),
             outcomes={
                 name: {str(outcome): counts[outcome] for outcome in Outcome}
                 for name, counts in (

@@ -13,7 +13,7 @@ from ragevalkit.corpus import Corpus
 from ragevalkit.scoring.answers import matches_reference
 from ragevalkit.scoring.calls import call_defects
 from ragevalkit.scoring.documents import same_document
-from ragevalkit.scoring.markup import ends_in_a_loop
+from ragevalkit.scoring.markup import ends_in_a_loop, without_thoughts
 from ragevalkit.scoring.outcome import Outcome, Reading, read_outcome
 from ragevalkit.scoring.text_citations import citations_in_text
 from ragevalkit.turn.record import Call, PageRef, Round, RoundState, Turn
@@ -120,7 +120,8 @@ class TurnView:
     @cached_property
     def correct_answer(self) -> bool | None:
         """Whether a reference stands in the reply; None without a short reference."""
-        return matches_reference(self.reading.visible, self.question.answers)
+        said = without_thoughts(self.reading.visible)
+        return matches_reference(said, self.question.answers)
 
     def is_evidence(self, page: PageRef | Cited) -> bool:
         """Whether `page` is an evidence page, by document and page index."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from ragevalkit.stats.intervals import Interval
 
-RESAMPLES = 2000
+RESAMPLES = 10_000
 _BATCH = 4_000_000
 """Draws held in memory at once."""
 
@@ -19,19 +19,19 @@ def cluster_bootstrap_mean(
 ) -> Interval | None:
     """Percentile interval of the mean of all values, resampling whole clusters.
 
-    None where there are fewer than two clusters, since one tells nothing of the spread. The same
-    values and seed give the same interval.
+    None where all clusters have the same mean, or there is only one: then resampling says nothing
+    of the spread, and an interval without width would be taken for certainty. The same values and
+    seed give the same interval, in whatever order they come.
 
     Source: Davison and Hinkley 1997, Bootstrap Methods and their Application, section 2.4 and 3.8.
     """
     import numpy as np  # a tenth of a second that only runs with such a mean need
 
-    filled = [cluster for cluster in clusters if cluster]
+    filled = sorted((sum(cluster), len(cluster)) for cluster in clusters if cluster)
     count = len(filled)
-    if count < 2:
+    if len({total / size for total, size in filled}) < 2:
         return None
-    sums = np.array([sum(cluster) for cluster in filled], dtype=float)
-    sizes = np.array([len(cluster) for cluster in filled], dtype=float)
+    sums, sizes = np.array(filled, dtype=float).T
     random = np.random.default_rng(seed)
     batch = max(1, _BATCH // count)
     means = []

@@ -216,6 +216,9 @@ def test_ten_infrastructure_errors_in_a_row_stop_the_run(
     assert [turn["outcome"] for turn in turns] == ["infra_error"] * 10
     summary = json.loads((folder / "reports/r/summary.json").read_text())
     assert (summary["turns"], summary["scored"], summary["infra_errors"]) == (10, 0, 10)
+    assert sum(summary["lost_to"].values()) == 10
+    assert "lost 10 turns to: " in done.stdout
+    assert words[0] in done.stdout
     assert summary["metrics"]["answered"] == {
         "k": 0,
         "n": 0,

@@ -133,9 +133,23 @@ def test_run_json_says_what_the_scores_go_by(ragevalkit: Command, folder: Path) 
     assert ragevalkit("score", "r", "--bank", "corrected.jsonl").code == 0
     assert scored_with()["bank"] == "corrected.jsonl"
     assert summary(folder)["metrics"]["refused_correctly"]["n"] == 0
-    assert ragevalkit(*RUN).code == 0
+    assert ragevalkit(*RUN).code == 0, "a finished run prints its summary as it stands"
+    assert summary(folder)["metrics"]["refused_correctly"]["n"] == 0
+    assert scored_with()["bank"] == "corrected.jsonl"
+    assert ragevalkit("score", "r").code == 0
     assert summary(folder)["metrics"]["refused_correctly"]["n"] == 1, "by the turns' own labels"
     assert scored_with() is None
+
+
+def test_a_judge_that_fails_after_the_run_loses_nothing(ragevalkit: Command, folder: Path) -> None:
+    shutil.rmtree(folder / "reports")
+    with raw_server(judge(by_reference)) as url:
+        pass
+    done = ragevalkit(*RUN, "--judge", url)
+    assert done.code == 3
+    assert "cited_correct_page" in done.stdout
+    assert "the run is kept" in done.stderr
+    assert summary(folder)["turns"] == 3
 
 
 def test_records_that_cannot_be_read_are_said_and_left_out(

@@ -530,7 +530,8 @@ def test_corrected_labels_are_said(ragevalkit: Command, run: Path) -> None:
     done = ragevalkit("score", "r", "--bank", "corrected.jsonl", "--corpus", "tarn")
     assert done.code == 0, done.stderr
     whole = ragevalkit("show", "r", "noise").stdout
-    assert "scored by other labels than these: unanswerable" in whole
+    assert "these labels were corrected after it was asked" in whole
+    assert "  unanswerable" in whole
     assert "answer:should_have_declined" in whole
     rows = json.loads(ragevalkit("show", "r", "--unanswerable", "--json").stdout)
     assert {row["question_id"] for row in rows} == {"noise", "wifi", "wall"}

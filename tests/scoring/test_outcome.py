@@ -192,3 +192,17 @@ def test_defects_are_named_by_family_and_kind_with_one_line_each() -> None:
         assert kind.replace("_", "").isalpha()
         assert meaning
         assert "\n" not in meaning
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        (f"<think>The documents do not mention it. Or do they?</think>{ANSWER}", Outcome.ANSWER),
+        (f"The documents do not mention it. Or do they?\n</think>\n{ANSWER}", Outcome.ANSWER),
+        (f"<think>It runs at 42 dB.</think>\n{DECLINE}", Outcome.DECLINE),
+        ("<think>It runs at 42 dB.</think>", Outcome.NO_OUTPUT),
+        ("<think>It runs at 42 dB", Outcome.NO_OUTPUT),
+    ],
+)
+def test_reasoning_left_in_the_reply_is_not_what_it_says(reply: str, outcome: Outcome) -> None:
+    assert read_outcome(turn(reply=reply)).outcome is outcome
