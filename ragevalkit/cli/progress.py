@@ -19,6 +19,8 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from ragevalkit.report.numbers import counted
+
 if TYPE_CHECKING:
     from ragevalkit.corpus import Corpus
     from ragevalkit.runs.run import Plan
@@ -143,8 +145,8 @@ def _corpus_remarks(corpus: Corpus) -> Iterator[str]:
     blank = sum(len(d.pages_without_text) for d in corpus.documents.values())
     if blank:
         yield (
-            f"{blank} pages of {corpus.path} have no text; a search can't find them "
-            f"(`ragevalkit corpus pages {corpus.path}` lists them)"
+            f"no text on {counted(blank, 'page')} of {corpus.path}, so no search finds them "
+            f"(`ragevalkit corpus pages {corpus.path}` lists all)"
         )
 
 
