@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ragevalkit.report.numbers import (
     MISSING,
     count,
+    counted,
     interval,
     mean,
     mean_interval,
@@ -76,7 +77,10 @@ def _metrics(summary: Summary) -> Table:
             ]
         )
     columns = ["metric", "over", "k/n", "value", "95 % interval", ""]
-    return Table("Metrics", columns, rows, text_columns=2, remarks=True)
+    lost = counted(summary.infra_errors, "turn")
+    notes = [f"{lost} lost to infrastructure errors are in none of them."]
+    shown = notes if summary.infra_errors else []
+    return Table("Metrics", columns, rows, shown, text_columns=2, remarks=True)
 
 
 def _remark(metric: Metric) -> str:

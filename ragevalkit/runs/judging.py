@@ -16,6 +16,7 @@ from ragevalkit.endpoint.client import ChatClient
 from ragevalkit.endpoint.fingerprint import choose_model
 from ragevalkit.endpoint.profile import Profile
 from ragevalkit.runs.folder import RunFolder, replace_file
+from ragevalkit.runs.loop import run_to_end
 from ragevalkit.scoring.judge import (
     Judgement,
     digest,
@@ -59,7 +60,7 @@ def judge_run(
             waiting.append((turn, question))
     asked: list[Judgement] = []
     try:
-        asyncio.run(_ask_all(profile, waiting, asked, progress))
+        run_to_end(_ask_all(profile, waiting, asked, progress))
     finally:
         lines = (j.model_dump_json().encode() + b"\n" for j in [*kept, *asked])
         replace_file(path, lines)

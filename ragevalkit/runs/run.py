@@ -5,7 +5,6 @@ Public: `Plan`, `Observer`, `RunResult`, `execute`.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
@@ -23,6 +22,7 @@ from ragevalkit.endpoint.fingerprint import choose_model, fingerprint
 from ragevalkit.endpoint.profile import Profile
 from ragevalkit.errors import InputError, Interrupted
 from ragevalkit.runs.folder import RunFolder, replace_file
+from ragevalkit.runs.loop import run_to_end
 from ragevalkit.runs.manifest import changed_settings, new_manifest, settings_of
 from ragevalkit.runs.results import read_summary, write_results
 from ragevalkit.runs.schedule import Item, Stopped, ask_all
@@ -161,7 +161,7 @@ class _Run:
                 self.observer.warns("corrected labels are dropped; `score --bank` takes them again")
             try:
                 with self.plan.connect(self.plan.profile) as profile:
-                    asyncio.run(self._ask(profile, waiting))
+                    run_to_end(self._ask(profile, waiting))
             except Stopped as stop:
                 stopped = str(stop)
             except KeyboardInterrupt as interrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -213,6 +214,15 @@ def test_from_python(ragevalkit: Command) -> None:
     assert result.exit_code == 0
     assert result.summary.turns == 2
     assert len(package.load_bank("tarn").questions) == 116
+
+
+def test_from_a_notebook(ragevalkit: Command) -> None:
+    """There a loop already runs."""
+
+    async def cell() -> int:
+        return package.run("tarn", "mock", limit=2, name="r", report=False).summary.turns
+
+    assert asyncio.run(cell()) == 2
 
 
 def test_a_wheel_in_an_empty_folder(tmp_path: Path) -> None:
