@@ -77,16 +77,20 @@ def _metrics(summary: Summary) -> Table:
             ]
         )
     columns = ["metric", "over", "k/n", "value", "95 % interval", ""]
-    lost = counted(summary.infra_errors, "turn")
-    notes = [f"{lost} lost to infrastructure errors are in none of them."]
-    shown = notes if summary.infra_errors else []
-    return Table("Metrics", columns, rows, shown, text_columns=2, remarks=True)
+    notes = [
+        "↓ lower is better; * its denominator depends on what the model did, so runs can't be "
+        "compared by it alone."
+    ]
+    if summary.infra_errors:
+        lost = counted(summary.infra_errors, "turn")
+        notes.append(f"{lost} lost to infrastructure errors are in none of them.")
+    return Table("Metrics", columns, rows, notes, text_columns=2, remarks=True)
 
 
 def _remark(metric: Metric) -> str:
     if metric.descriptive:
-        return "descriptive"
-    return "" if metric.higher_is_better else "lower is better"
+        return "*"
+    return "" if metric.higher_is_better else "↓"
 
 
 def tags_table(tags: Mapping[str, Mapping[str, Rate]]) -> Table:

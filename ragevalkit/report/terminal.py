@@ -24,6 +24,7 @@ _RESULTS = ("report.html", "summary.json", "turns.jsonl", "scores.jsonl", "run.j
 PIPE_WIDTH = 1000
 """Columns where standard output is no terminal: there a row is a line."""
 
+_LONGEST_WORD = 14
 _LONGEST_NAME = 40
 """A first column of names up to so long is never folded."""
 
@@ -52,7 +53,10 @@ def print_run(summary: Summary, folder: Path) -> None:
 def print_table(table: Table, console: Console | None = None) -> None:
     """One table, with its notes below."""
     console = console or _console()
-    shown = RichTable(title=Text(table.title), title_justify="left", box=SIMPLE, pad_edge=False)
+    console.print()
+    shown = RichTable(
+        title=Text(table.title), title_justify="left", box=SIMPLE, pad_edge=False, show_edge=False
+    )
     for position, column in enumerate(table.columns):
         is_text = table.is_text(position)
         names = position == 0 and max(map(len, (r[0] for r in table.rows)), default=0)
@@ -61,12 +65,19 @@ def print_table(table: Table, console: Console | None = None) -> None:
             justify="left" if is_text else "right",
             overflow="fold",
             no_wrap=not is_text or 0 < names <= _LONGEST_NAME,
+            min_width=_longest_word(table, position) if is_text and not names else None,
         )
     for row in table.rows:
         shown.add_row(*map(Text, row))
     console.print(shown)
     for note in table.notes:
         console.print(Text(note, style="dim"))
+
+
+def _longest_word(table: Table, position: int) -> int:
+    """Columns that a text column needs so that no word is broken; long ones may be."""
+    words = " ".join([table.columns[position], *(row[position] for row in table.rows)]).split()
+    return min(_LONGEST_WORD, max(map(len, words), default=1))
 
 
 def _console() -> Console:
