@@ -15,8 +15,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from replies import rate
+
 from ragevalkit.scoring import Reply, classify_reply
-from ragevalkit.stats import wilson
 
 FILE = Path(__file__).with_suffix(".jsonl")
 
@@ -59,12 +60,6 @@ def declining(rows: list[dict[str, Any]]) -> dict[str, dict[str, float | int | N
         "precision": rate(hits, sum(row["read"] == Reply.DECLINE for row in rows)),
         "recall": rate(hits, sum(row["label"] == Reply.DECLINE for row in rows)),
     }
-
-
-def rate(k: int, n: int) -> dict[str, float | int | None]:
-    interval = wilson(k, n)
-    low, high = interval or (None, None)
-    return {"k": k, "n": n, "value": k / n if n else None, "low": low, "high": high}
 
 
 def written(r: dict[str, float | int | None]) -> str:

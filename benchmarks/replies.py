@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 from ragevalkit.scoring.replies import Reply, classify_reply
+from ragevalkit.stats import wilson
 
 DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "mtrag_un"
 
@@ -48,19 +48,10 @@ EXPECTED = {
 }
 
 
-def wilson(k: int, n: int, z: float = 1.959964) -> tuple[float, float]:
-    """The Wilson 95 % interval of k/n."""
-    p, square = k / n, z * z
-    middle = (p + square / (2 * n)) / (1 + square / n)
-    half = z * math.sqrt(p * (1 - p) / n + square / (4 * n * n)) / (1 + square / n)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
 def rate(k: int, n: int) -> dict[str, float | int | None]:
-    if not n:
-        return {"k": k, "n": n, "value": None, "low": None, "high": None}
-    low, high = wilson(k, n)
-    return {"k": k, "n": n, "value": k / n, "low": low, "high": high}
+    """k of n with its 95 % interval."""
+    low, high = wilson(k, n) or (None, None)
+    return {"k": k, "n": n, "value": k / n if n else None, "low": low, "high": high}
 
 
 def declining(table: Counter[tuple[str, str]]) -> dict[str, dict[str, float | int | None]]:

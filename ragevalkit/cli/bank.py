@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragevalkit.cli import bank_import
+from ragevalkit.cli.output import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +57,7 @@ def lint(
     loaded = load_bank(bank)
     linted = lint_bank(loaded, _corpora(loaded, corpus))
     if as_json:
-        _print_json(linted.as_dict())
+        print_json(linted.as_dict())
     elif linted.findings:
         print_table(findings_table(linted, every))
     if not as_json:
@@ -90,7 +91,7 @@ def stats(
     mix = Mix.of(loaded.questions)
     plan = plan_for(mix.denominators, repeats)
     if as_json:
-        _print_json(
+        print_json(
             {
                 "bank": str(loaded.path),
                 "hash": loaded.hash,
@@ -111,9 +112,3 @@ def _corpora(bank: Bank, override: str | None) -> Mapping[str, Corpus]:
     bare = [question.model_copy(update={"evidence": []}) for question in bank.questions]
     with Announcer() as announcer:
         return open_corpora(replace(bank, questions=bare), override, announcer.reads_corpus)
-
-
-def _print_json(value: Any) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ragevalkit.cli.output import print_json
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -83,9 +85,7 @@ def command(
     with Announcer() as announcer:
         imported = import_bank(request, _rows_read(), announcer.reads_corpus)
     if as_json:
-        import orjson
-
-        typer.echo(orjson.dumps(_as_json(imported), option=orjson.OPT_INDENT_2))
+        print_json(_as_json(imported))
         return
     print_table(_table(imported))
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ragevalkit.cli.output import print_json
+
 if TYPE_CHECKING:
     from ragevalkit.corpus import Corpus
 
@@ -38,12 +40,6 @@ def _resolve(corpus: Corpus, document: str) -> str:
     return name
 
 
-def _print_json(value: Any) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
-
-
 @app.command()
 def build(corpus: CORPUS, as_json: JSON = False) -> None:
     """Read and index a corpus, where its documents have changed, and say what is in it."""
@@ -53,7 +49,7 @@ def build(corpus: CORPUS, as_json: JSON = False) -> None:
     opened = _open(corpus)
     if as_json:
         documents = [_document(info) for info in opened.documents.values()]
-        _print_json(
+        print_json(
             {
                 "corpus": str(opened.path),
                 "hash": opened.hash,
@@ -82,7 +78,7 @@ def search(
         document = _resolve(opened, document)
     results = opened.search(query, document)
     if as_json:
-        _print_json({"results": [result.as_dict() for result in results]})
+        print_json({"results": [result.as_dict() for result in results]})
         return
     if not results:
         typer.echo("nothing found", err=True)
@@ -124,7 +120,7 @@ def pages(
         for index in ([page] if page is not None else range(1, info.pages + 1))
     ]
     if as_json:
-        _print_json(
+        print_json(
             [
                 {
                     "document": info.name,

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from ragevalkit.cli.output import print_json
+
 app = typer.Typer(
     help="Endpoints: list the known ones.", no_args_is_help=True, rich_markup_mode=None
 )
@@ -21,8 +23,6 @@ def list_endpoints(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """List the built-in endpoints and the profiles of ragevalkit.toml."""
-    import orjson
-
     from ragevalkit.endpoint.profile import BUILT_IN, load_profiles
     from ragevalkit.report.tables import endpoints_table
     from ragevalkit.report.terminal import print_table
@@ -31,6 +31,6 @@ def list_endpoints(
     if as_json:
         listed = {name: profile.model_dump(mode="json") for name, profile in profiles.items()}
         built_in = {name: {"name": name, "built_in": True} for name in BUILT_IN}
-        typer.echo(orjson.dumps(built_in | listed, option=orjson.OPT_INDENT_2))
+        print_json(built_in | listed)
         return
     print_table(endpoints_table(profiles.values(), BUILT_IN))

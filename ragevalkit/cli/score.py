@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+
+from ragevalkit.cli.output import print_json
 
 
 def command(
@@ -69,7 +71,7 @@ def command(
             for tag, rates in result.tags.items()
         }
         summary = result.summary.model_dump(mode="json")
-        _print_json({**summary, "changes": changes, "tags": tags})
+        print_json({**summary, "changes": changes, "tags": tags})
         return
     print_run(result.summary, folder.path)
     if by_tag:
@@ -77,9 +79,3 @@ def command(
     if result.changes:
         print_table(changes_table(result.changes))
     typer.echo(f"{len(result.changes)} of {result.summary.turns} turns score otherwise than before")
-
-
-def _print_json(value: Any) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))

@@ -6,7 +6,6 @@ Public: `Corpus`, `Progress`, `open_corpus`, `open_cached`.
 from __future__ import annotations
 
 import errno
-import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
@@ -31,6 +30,7 @@ from ragevalkit.corpus.pages import Page
 from ragevalkit.corpus.readers import extractor, read_document
 from ragevalkit.corpus.search import PageSearch, Result
 from ragevalkit.errors import InputError, RunFolderError
+from ragevalkit.turn.folding import fold_name
 from ragevalkit.turn.protocol import SEARCH_RESULTS
 
 _INDEX = "index"
@@ -78,7 +78,7 @@ class Corpus:
             self._places[info.name] = place
             place += info.pages
             for spelling in (info.name, info.file):
-                self._folded.setdefault(_fold(spelling), set()).add(info.name)
+                self._folded.setdefault(fold_name(spelling), set()).add(info.name)
         self._files = {info.file: info.name for info in manifest.documents}
 
     def resolve(self, name: str) -> str | None:
@@ -91,7 +91,7 @@ class Corpus:
             return name
         if name in self._files:
             return self._files[name]
-        meant = self._folded.get(_fold(name), set())
+        meant = self._folded.get(fold_name(name), set())
         return next(iter(meant)) if len(meant) == 1 else None
 
     def search(
@@ -157,10 +157,6 @@ def open_cached(hash_: str) -> Corpus | None:
         except Damaged:
             continue
     return None
-
-
-def _fold(name: str) -> str:
-    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _load(folder: Path) -> tuple[Manifest, tantivy.Index]:

@@ -5,9 +5,10 @@ Public: `same_document`.
 
 from __future__ import annotations
 
-import unicodedata
 from functools import lru_cache
 from pathlib import PurePosixPath
+
+from ragevalkit.turn.folding import fold_name
 
 _SUFFIXES = frozenset({".pdf", ".md", ".markdown", ".html", ".htm", ".txt"})
 
@@ -16,16 +17,12 @@ _SUFFIXES = frozenset({".pdf", ".md", ".markdown", ".html", ".htm", ".txt"})
 def same_document(one: str, other: str) -> bool:
     """A bank may name a document with its suffix, in other case than the corpus, or in another
     Unicode composition."""
-    one, other = _folded(one), _folded(other)
+    one, other = fold_name(one), fold_name(other)
     if one == other:
         return True
     bare_one, bare_other = _bare(one), _bare(other)
     both_have_suffix = bare_one != one and bare_other != other
     return bare_one == bare_other and not both_have_suffix
-
-
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _bare(name: str) -> str:

@@ -39,6 +39,10 @@ class ChatRequest:
     max_tokens: int | None
     """Output budget in tokens, reasoning included."""
     prompt_tokens: int
+    seed: int | None = None
+    """The sampling seed; an agent sends another one for each repeat of a question."""
+    timings_per_token: bool = False
+    """llama.cpp's: its timings on every chunk."""
 
 
 def parse_request(body: bytes) -> ChatRequest:
@@ -64,6 +68,7 @@ def parse_request(body: bytes) -> ChatRequest:
     options = data.get("stream_options") or {}
     if not isinstance(options, dict):
         raise BadRequest("'stream_options' must be an object.", "stream_options")
+    seed = data.get("seed")
     tools = _tool_names(data.get("tools"))
     prompt = sum(4 + _message_tokens(message) for message in messages)
     if tools:
@@ -77,6 +82,8 @@ def parse_request(body: bytes) -> ChatRequest:
         token_ids=data.get("return_token_ids") is True,
         max_tokens=_budget(data),
         prompt_tokens=prompt,
+        seed=seed if isinstance(seed, int) and not isinstance(seed, bool) else None,
+        timings_per_token=data.get("timings_per_token") is True,
     )
 
 

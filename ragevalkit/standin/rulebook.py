@@ -1,6 +1,6 @@
 """Which of a scenario's rules a request falls under.
 
-Public: `Rulebook`, `Chosen`.
+Public: `Rulebook`, `Chosen`, `turn_key`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
-from ragevalkit.standin.engine_request import turn_key
+import orjson
+
 from ragevalkit.standin.request import ChatRequest, Conversation
 from ragevalkit.standin.scenario import Scenario
 from ragevalkit.standin.script import Fault, Reply, Rule, Timing
@@ -24,6 +25,17 @@ class Chosen:
     timing: Timing
     reply: Reply
     fault: Fault | None
+
+
+def turn_key(request: ChatRequest) -> bytes:
+    """The same for every round of one turn, another for every question and every repeat.
+
+    Made of the messages up to the last user message and the request's seed.
+    """
+    messages = request.messages
+    last = max((at for at, m in enumerate(messages) if m.get("role") == "user"), default=0)
+    content = orjson.dumps([messages[: last + 1], str(request.seed)])
+    return blake2b(content, digest_size=16).digest()
 
 
 class _Asked:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable
 import orjson
 from aiohttp import web
 
-from ragevalkit.standin.engine_request import parse_engine_request
 from ragevalkit.standin.events import (
     Brain,
     Cut,
@@ -28,7 +27,7 @@ from ragevalkit.standin.events import (
     Wait,
     within_budget,
 )
-from ragevalkit.standin.request import BadRequest, ChatRequest
+from ragevalkit.standin.request import BadRequest, ChatRequest, parse_request
 from ragevalkit.standin.wire import ChunkWriter, completion, error_body, to_json
 
 _LARGEST_BODY = 256 * 1024 * 1024
@@ -68,7 +67,7 @@ class _Endpoint:
     async def chat(self, request: web.Request) -> web.StreamResponse:
         pace = _Pace()
         try:
-            asked = parse_engine_request(await request.read())
+            asked = parse_request(await request.read())
         except BadRequest as error:
             kind = "invalid_request_error"
             return _json(400, error_body(str(error), kind, param=error.param))

@@ -13,7 +13,6 @@ from zlib import crc32
 import orjson
 
 from ragevalkit.standin.dialect import Dialect, Spelling
-from ragevalkit.standin.engine_request import EngineRequest
 from ragevalkit.standin.events import (
     Arguments,
     Call,
@@ -68,11 +67,7 @@ class ChunkWriter:
         self._before, self._after = dialect.prefix.encode(), dialect.suffix.encode()
         self._role_is_due = dialect.role in ("headers", "first_token")
         self._prompt_ids_are_due = self._token_ids = dialect.token_ids and request.token_ids
-        self._timings_run = (
-            dialect.server_times == "timings"
-            and isinstance(request, EngineRequest)
-            and request.timings_per_token
-        )
+        self._timings_run = dialect.server_times == "timings" and request.timings_per_token
         self._tally = Tally(dialect, request.prompt_tokens)
         self._account(Open())
 

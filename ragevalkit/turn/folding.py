@@ -1,6 +1,6 @@
-"""When a quote stands in a text that was extracted by other software than it was copied with.
+"""What counts as the same text, and as the same name, though it is written otherwise.
 
-Public: `fold`, `holds_quote`.
+Public: `fold`, `fold_name`, `holds_quote`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ def fold(text: str) -> str:
     and dashes; what is left here is the same.
     """
     return _NO_WORD.sub("", unicodedata.normalize("NFKC", text).casefold())
+
+
+def fold_name(name: str) -> str:
+    """A document's name in one case and Unicode composition."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def holds_quote(folded: str, quote: str) -> bool:

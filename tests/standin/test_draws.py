@@ -10,8 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from ragevalkit.standin.engine_request import EngineRequest, parse_engine_request
-from ragevalkit.standin.request import read_conversation
+from ragevalkit.standin.request import ChatRequest, parse_request, read_conversation
 from ragevalkit.standin.rulebook import Rulebook
 from ragevalkit.standin.scenario import Scenario, load_scenario
 
@@ -19,7 +18,7 @@ QUESTIONS, REPEATS, SHARE = 100, 20, 0.05
 FAULT = {"kind": "status", "status": 500}
 
 
-def request(question: str, repeat: int | None, rounds: int = 0) -> EngineRequest:
+def request(question: str, repeat: int | None, rounds: int = 0) -> ChatRequest:
     """A request in the `rounds`-th round of a turn."""
     messages: list[Any] = [
         {"role": "system", "content": "Answer from the documents."},
@@ -27,7 +26,7 @@ def request(question: str, repeat: int | None, rounds: int = 0) -> EngineRequest
     ]
     messages += [{"role": "assistant", "content": f"round {at}"} for at in range(rounds)]
     seed = {} if repeat is None else {"seed": 7 + repeat}
-    return parse_engine_request(orjson.dumps({"messages": messages, **seed}))
+    return parse_request(orjson.dumps({"messages": messages, **seed}))
 
 
 def rulebook(seed: int = 0, *rules: dict[str, Any]) -> Rulebook:
@@ -35,7 +34,7 @@ def rulebook(seed: int = 0, *rules: dict[str, Any]) -> Rulebook:
     return Rulebook(Scenario.model_validate({"seed": seed, "rules": list(given)}))
 
 
-def hit(book: Rulebook, asked: EngineRequest) -> bool:
+def hit(book: Rulebook, asked: ChatRequest) -> bool:
     return book.choose(asked, read_conversation(asked.messages)).fault is not None
 
 

@@ -6,10 +6,10 @@ Public: `Passages`, `file_name`.
 from __future__ import annotations
 
 import re
-import unicodedata
 from pathlib import Path
 
 from ragevalkit.corpus.readers import SUFFIXES
+from ragevalkit.turn.folding import fold_name
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')
 _MARK = re.compile(r"<!--(?=\s*page:)", re.IGNORECASE)
@@ -74,14 +74,10 @@ def file_name(title: str, taken: set[str]) -> str:
     name = _UNSAFE.sub("-", title).lstrip(". ").rstrip() or "untitled"
     while len(name.encode()) > _LONGEST:
         name = name[:-1].rstrip()
-    while _folded(name) in taken or name.lower().endswith(tuple(SUFFIXES)):
+    while fold_name(name) in taken or name.lower().endswith(tuple(SUFFIXES)):
         name += "_"
-    taken.add(_folded(name))
+    taken.add(fold_name(name))
     return name
-
-
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _plain(text: str) -> str:
