@@ -12,19 +12,26 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-import aiohttp
 import httpx2
 import openai
 import orjson
 from openai import AsyncOpenAI, AsyncStream, DefaultAioHttpClient, Omit
 
-from ragevalkit.endpoint.faults import Fault, readable, shortened, status_fault, stream_fault
+from ragevalkit.endpoint.body import read_completion
+from ragevalkit.endpoint.failures import (
+    TRANSPORT_ERRORS,
+    broken,
+    explanation,
+    raised_fault,
+    verdict,
+)
+from ragevalkit.endpoint.faults import Fault, readable, shortened
+from ragevalkit.endpoint.options import RequestOptions
 from ragevalkit.endpoint.profile import Profile
-from ragevalkit.endpoint.reader import FAILED_FINISHES, StreamReader
+from ragevalkit.endpoint.reader import StreamReader
 from ragevalkit.endpoint.record import AttemptClock, attempt_record, round_record
 from ragevalkit.errors import EndpointUnusable
 from ragevalkit.turn.record import Attempt, Round, RoundState
@@ -35,9 +42,6 @@ _HEADERS = {
     "accept-encoding": "identity",
     "content-type": "application/json",
 }
-_DRAIN_S = 0.1
-"""How long to wait for the end of the body after `[DONE]`, so that the connection is kept."""
-_TRANSPORT_ERRORS = (httpx2.HTTPError, aiohttp.ClientError, OSError)
 _UNUSABLE = frozenset(
     {
         RoundState.REFUSED,
@@ -82,8 +86,11 @@ class ChatClient:
         concurrency: int,
         retries: Retries | None = None,
         timeouts: Timeouts | None = None,
+        options: RequestOptions | None = None,
     ) -> None:
         self.profile = profile
+        self.options = options or RequestOptions()
+        """What is asked for beyond the completion; may be set between requests."""
         self.proven = False
         """Whether the endpoint has completed a request."""
         self._retries = retries or Retries()
@@ -117,7 +124,7 @@ class ChatClient:
 
     def explain(self, fault: Fault) -> str:
         """A fault as one line for the user: what is wrong, where, and what to do."""
-        return _unusable(self.profile, fault)
+        return explanation(self.profile, fault)
 
     async def models(self) -> list[dict[str, Any]]:
         """What `/models` lists.
@@ -142,8 +149,8 @@ class ChatClient:
             async with asyncio.timeout(timeout_s):
                 response = await self._openai.get(path, cast_to=httpx2.Response, options=options)
             return orjson.loads(response.content)
-        except (openai.OpenAIError, *_TRANSPORT_ERRORS, TimeoutError) as error:
-            raise self._without_key(_fault(error, timeout_s)) from error
+        except (openai.OpenAIError, *TRANSPORT_ERRORS, TimeoutError) as error:
+            raise self._without_key(raised_fault(error, timeout_s)) from error
         except orjson.JSONDecodeError as error:
             fault = Fault(
                 RoundState.NOT_AN_API, f"the answer is no JSON: {readable(response.text)}"
@@ -154,7 +161,8 @@ class ChatClient:
         """Ask for one streamed completion, again where that may help, and append the round.
 
         Args:
-            body: the request's fields; `stream` and the profile's `extra_body` are added.
+            body: the request's fields, the output budget as `max_completion_tokens`; `stream`,
+                the fields of `options` and the profile's `extra_body` are added.
             rounds: the turn's rounds; the new one is appended also where this call is cancelled.
             origin_ns: start of the turn by `time.perf_counter_ns`, from which the record counts.
 
@@ -162,15 +170,9 @@ class ChatClient:
             EndpointUnusable: no request has ever succeeded here, and this one failed in a way that
                 the next would, too.
         """
-        content = orjson.dumps(
-            {
-                **body,
-                "stream": True,
-                "stream_options": {"include_usage": True},
-                **self.profile.extra_body,
-            }
-        )
+        content = self._content(body)
         attempts: list[Attempt] = []
+        retries = 0
         try:
             while True:
                 reader, clock = StreamReader(), AttemptClock(origin_ns)
@@ -179,16 +181,25 @@ class ChatClient:
                     await self._stream(content, reader, clock)
                 except Fault as raised:
                     fault = raised
-                clock.end(reader.done_ns if fault is None else None)
+                clock.end(reader.last_event_ns if fault is None else None)
                 attempts.append(attempt_record(len(attempts) + 1, reader, clock, fault))
                 if fault is None:
                     self.proven = True
                     break
-                if not self.proven and self.unusable(fault):
-                    raise EndpointUnusable(self.explain(fault))
-                if not fault.retryable or len(attempts) > self._retries.most:
+                if not self.proven:
+                    if (asked_for_less := self._ask_for_less(body, content, fault)) is not None:
+                        content = asked_for_less
+                        continue
+                    if self.unusable(fault):
+                        raise EndpointUnusable(self.explain(fault))
+                if self.proven and fault.closed and len(attempts) == 1:
+                    # a kept connection that the server had given up; a new one is asked at once
+                    attempts[-1].waited_s = 0.0
+                    continue
+                if not fault.retryable or retries == self._retries.most:
                     break
-                attempts[-1].waited_s = self._retries.wait_s(len(attempts), fault)
+                retries += 1
+                attempts[-1].waited_s = self._retries.wait_s(retries, fault)
                 await asyncio.sleep(attempts[-1].waited_s)
         except asyncio.CancelledError:
             fault = Fault(RoundState.DEADLINE, "the turn's time ran out")
@@ -210,13 +221,31 @@ class ChatClient:
         Tells a server that is down from one that fails at a certain turn.
         """
         message = {"role": "user", "content": "Reply with OK."}
-        body = {"model": model, "messages": [message], "max_completion_tokens": 8, "stream": True}
-        content = orjson.dumps({**body, **self.profile.extra_body})
+        body = {"model": model, "messages": [message], "max_completion_tokens": 8}
         try:
-            await self._stream(content, StreamReader(), AttemptClock(time.perf_counter_ns()))
+            await self._stream(
+                self._content(body), StreamReader(), AttemptClock(time.perf_counter_ns())
+            )
         except Fault as fault:
             return fault
         return None
+
+    def _content(self, body: dict[str, Any]) -> bytes:
+        """The request's body as it is sent."""
+        return orjson.dumps(
+            {**self.options.applied(body), "stream": True, **self.profile.extra_body}
+        )
+
+    def _ask_for_less(self, body: dict[str, Any], content: bytes, fault: Fault) -> bytes | None:
+        """The request again without what `fault` complains of; None where that changes nothing.
+
+        What is left out stays out of the next requests.
+        """
+        if fault.state is not RoundState.REJECTED:
+            return None
+        self.options = self.options.without(fault.message)
+        less = self._content(body)
+        return None if orjson.loads(less) == orjson.loads(content) else less
 
     async def _stream(self, content: bytes, reader: StreamReader, clock: AttemptClock) -> None:
         """One attempt, read into `reader`.
@@ -248,14 +277,14 @@ class ChatClient:
             clock.sent_ns = response.request.extensions.get(_SENT, clock.sent_ns)
             clock.status = response.status_code
             try:
-                await self._read(response, reader)
+                await read_completion(response, reader)
             finally:
                 await response.aclose()
-        except (openai.OpenAIError, *_TRANSPORT_ERRORS) as error:
-            if reader.finish_reason is None:
-                raise _broken(error, clock, self._timeouts.stall_s) from error
+        except (openai.OpenAIError, *TRANSPORT_ERRORS) as error:
+            if not reader.ending:
+                raise broken(error, clock, self._timeouts.stall_s) from error
             # nothing of the completion was lost but, at most, its usage
-        if fault := _verdict(reader, clock.status):
+        if fault := verdict(reader, clock.status):
             raise fault
 
     def _without_key(self, fault: Fault) -> Fault:
@@ -263,33 +292,6 @@ class ChatClient:
         message = fault.message.replace(self._key, "***") if self._key else fault.message
         fault.message = shortened(message)
         return fault
-
-    async def _read(self, response: httpx2.Response, reader: StreamReader) -> None:
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind in ("text/html", "application/xhtml+xml"):
-            page = (await response.aread()).decode(errors="replace")
-            raise Fault(
-                RoundState.NOT_AN_API,
-                f"the answer is a web page, not a completion: {readable(page)}",
-                response.status_code,
-            )
-        if kind == "application/json":
-            body = await response.aread()
-            if not body.lstrip().startswith((b"data:", b"event:", b":")):
-                reader.take_whole(body, time.perf_counter_ns())
-                return
-            reader.feed(body, time.perf_counter_ns())  # a stream under the wrong label
-            reader.close(time.perf_counter_ns())
-            return
-        reads = response.aiter_bytes()
-        async for read in reads:
-            reader.feed(read, time.perf_counter_ns())
-            if reader.done:
-                await _drain(reads)
-                return
-        reader.close(time.perf_counter_ns())
-        if not reader.events and kind != "text/event-stream":
-            raise _no_completion(response.status_code)
 
 
 def _identity(key: str | None) -> dict[str, Any]:
@@ -303,78 +305,3 @@ def _identity(key: str | None) -> dict[str, Any]:
 
 async def _stamp_sent(request: httpx2.Request) -> None:
     request.extensions[_SENT] = time.perf_counter_ns()
-
-
-async def _drain(reads: AsyncIterator[bytes]) -> None:
-    try:
-        async with asyncio.timeout(_DRAIN_S):
-            async for _ in reads:
-                pass
-    except TimeoutError:
-        pass  # the server keeps the body open; the connection is given up
-
-
-def _verdict(reader: StreamReader, status: int | None) -> Fault | None:
-    """What is wrong with a stream that was read to its end."""
-    if reader.error is not None:
-        return stream_fault(reader.error, status)
-    if reader.finish_reason in FAILED_FINISHES:
-        message = f"the engine gave up (finish reason '{reader.finish_reason}')"
-        return Fault(RoundState.SERVER_ERROR, message, status)
-    if reader.finish_reason is not None:
-        return None
-    if reader.events and reader.events == reader.malformed_events:
-        return _no_completion(status)
-    return Fault(RoundState.TRUNCATED, "the stream ended without a finish reason", status)
-
-
-def _no_completion(status: int | None) -> Fault:
-    return Fault(RoundState.NOT_AN_API, "the answer holds no events of a completion", status)
-
-
-def _broken(error: Exception, clock: AttemptClock, stall_s: float) -> Fault:
-    """The fault of an attempt that an exception ended, before the headers or after them."""
-    fault = _fault(error, stall_s)
-    if clock.headers_ns is not None and fault.state is RoundState.UNREACHABLE:
-        message = f"the connection broke: {_words(error)}"
-        fault = Fault(RoundState.CUT, message, clock.status)
-    clock.status = fault.status = fault.status or clock.status
-    return fault
-
-
-def _fault(error: Exception, stall_s: float) -> Fault:
-    if isinstance(error, openai.APIStatusError):
-        retry_after = error.response.headers.get("retry-after")
-        return status_fault(error.status_code, error.response.text, retry_after)
-    cause = error.__cause__ or error
-    if isinstance(cause, httpx2.ConnectTimeout | aiohttp.ConnectionTimeoutError):
-        return Fault(RoundState.UNREACHABLE, f"no connection: {_words(cause)}")
-    if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException | TimeoutError):
-        return Fault(RoundState.STALLED, f"the server sent nothing for {stall_s:g} s")
-    return Fault(RoundState.UNREACHABLE, f"connection failed: {_words(cause)}")
-
-
-def _words(error: BaseException) -> str:
-    # aiohttp names its TLS setting in every failure, also where there is no TLS
-    return readable(str(error)).replace(" ssl:default", "") or type(error).__name__
-
-
-def _unusable(profile: Profile, fault: Fault) -> str:
-    advice = {
-        RoundState.REFUSED: _refused_advice(profile, fault.status),
-        RoundState.REJECTED: "see the profile's sampling, extra_body and strict",
-        RoundState.NOT_AN_API: "the address should end with the API's root, usually /v1",
-        RoundState.UNREACHABLE: "is the server running, and is the address right?",
-        RoundState.STALLED: "is the model still loading? --stall-timeout gives a reply more time",
-    }.get(fault.state, "see the server's log")
-    return f"endpoint {profile.base_url} can't be used: {fault.message}; {advice}"
-
-
-def _refused_advice(profile: Profile, status: int | None) -> str:
-    if status == 404 and profile.model is None:
-        return "does the address end with /v1?"
-    if status == 404:
-        return f"does it serve the model '{profile.model}', and does the address end with /v1?"
-    if profile.api_key_env is None:
-        return "it wants a key: name its environment variable in the profile's api_key_env"
-    return f"check the key in {profile.api_key_env}"

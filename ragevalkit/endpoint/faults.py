@@ -29,6 +29,8 @@ _OVERFLOW = re.compile(
     r"|(?:prompt|input) (?:is )?too long|longer than the maximum model length",
     re.I,
 )
+_BUSY = re.compile(r"rate_?limit|overloaded|unavailable", re.I)
+_REJECTED = re.compile(r"bad_?request|invalid_?request|unprocessable|not_?supported", re.I)
 _LONGEST_MESSAGE = 500
 
 
@@ -41,6 +43,8 @@ class Fault(Exception):
     status: int | None = None
     retry_after_s: float | None = None
     """Seconds that the server asked to wait."""
+    closed: bool = False
+    """A connection that had been made was closed before any answer."""
 
     @property
     def retryable(self) -> bool:
@@ -50,28 +54,41 @@ class Fault(Exception):
 def status_fault(status: int, body: str, retry_after: str | None = None) -> Fault:
     """The fault of an answer whose status is no success."""
     message = f"HTTP {status}: {readable(_said(body))}" if body.strip() else f"HTTP {status}"
-    wait = _seconds(retry_after)
-    if status in (408, 409, 429):
-        return Fault(RoundState.BUSY, message, status, wait)
-    if status >= 500:
-        return Fault(RoundState.SERVER_ERROR, message, status, wait)
-    if status in (401, 403, 404):
-        return Fault(RoundState.REFUSED, message, status)
-    if 300 <= status < 400:
-        return Fault(RoundState.NOT_AN_API, message, status)
-    overflow = status == 413 or _OVERFLOW.search(body)
-    return Fault(RoundState.OVERFLOW if overflow else RoundState.REJECTED, message, status)
+    state = _state(status, body)
+    retryable = state in (RoundState.BUSY, RoundState.SERVER_ERROR)
+    return Fault(state, message, status, _seconds(retry_after) if retryable else None)
 
 
 def stream_fault(error: dict[str, Any], status: int | None) -> Fault:
-    """The fault of an error object inside a stream that began with a success."""
+    """The fault of an error object inside a stream that began with a success.
+
+    By the status that it names as its code, else by its code's or type's words.
+    """
     message = readable(str(error.get("message") or error))
-    code = error.get("code")
-    if _OVERFLOW.search(f"{message} {code}"):
+    code, kind = error.get("code"), error.get("type")
+    words = f"{message} {code} {kind}"
+    if _OVERFLOW.search(words):
         return Fault(RoundState.OVERFLOW, message, status)
-    if str(code) in ("408", "409", "429"):
+    if re.fullmatch(r"[45]\d\d", str(code)):
+        return Fault(_state(int(str(code)), words), message, status)
+    if _BUSY.search(f"{code} {kind}"):
         return Fault(RoundState.BUSY, message, status)
+    if _REJECTED.search(f"{code} {kind}"):
+        return Fault(RoundState.REJECTED, message, status)
     return Fault(RoundState.SERVER_ERROR, message, status)
+
+
+def _state(status: int, words: str) -> RoundState:
+    if status in (408, 409, 429):
+        return RoundState.BUSY
+    if status >= 500:
+        return RoundState.SERVER_ERROR
+    if status in (401, 403, 404):
+        return RoundState.REFUSED
+    if 300 <= status < 400:
+        return RoundState.NOT_AN_API
+    overflow = status == 413 or _OVERFLOW.search(words)
+    return RoundState.OVERFLOW if overflow else RoundState.REJECTED
 
 
 def _said(body: str) -> str:

@@ -1,44 +1,20 @@
 """Accumulates one streamed completion into texts, calls, token counts and clocks.
 
-Public: `StreamReader`.
+Public: `StreamReader`, `FAILED_FINISHES`.
 """
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
-from ragevalkit.endpoint.tokens import estimate_tokens
-from ragevalkit.endpoint.wire import DONE, CallDelta, Delta, EventStream, parse_event
-from ragevalkit.turn.record import Call, Channel, milliseconds
+from ragevalkit.endpoint.channels import ANSWER, REASONING, TokenMarks, Totals
+from ragevalkit.endpoint.pieces import CallPieces
+from ragevalkit.endpoint.tokens import as_count, estimate_tokens
+from ragevalkit.endpoint.wire import DONE, Delta, EventStream, parse_event
+from ragevalkit.turn.record import Call, Channel
 
 FAILED_FINISHES = frozenset({"abort", "error"})
 """Finish reasons by which an engine says that it gave up, with HTTP 200."""
-
-_MOST_TOKENS = 2**53
-"""A larger count is none."""
-
-
-@dataclass(slots=True)
-class _ChannelReader:
-    first_ns: int | None = None
-    parts: list[str] = field(default_factory=list)
-    gaps_ns: list[int] = field(default_factory=list)
-    gap_tokens: list[int | None] = field(default_factory=list)
-    tokens: int | None = 0
-    """Tokens of all its events; None once an event doesn't say."""
-    characters: int = 0
-
-
-@dataclass(slots=True)
-class _CallReader:
-    index: int | None
-    id: str | None
-    name: str
-    arguments: list[str]
 
 
 class StreamReader:
@@ -51,31 +27,33 @@ class StreamReader:
 
     def __init__(self) -> None:
         self._stream = EventStream()
-        self.answer, self.reasoning, self.tool = (
-            _ChannelReader(),
-            _ChannelReader(),
-            _ChannelReader(),
-        )
-        self.calls: list[_CallReader] = []
+        self._answer: list[str] = []
+        self._reasoning: list[str] = []
+        self._tool: list[str] = []
+        self._calls = CallPieces()
+        self.marks = TokenMarks()
         self.first_event_ns: int | None = None
-        self.first_token_ns: int | None = None
-        self.last_token_ns: int | None = None
-        self.first_event_tokens: int | None = None
+        self.last_event_ns: int | None = None
         self.finish_reason: str | None = None
         self.reasoning_field: str | None = None
         self.usage: dict[str, Any] | None = None
+        """The last one: some servers send a running total with every event."""
+        self.timings: dict[str, Any] | None = None
+        self.metrics: dict[str, Any] | None = None
         self.model: str | None = None
         self.system_fingerprint: str | None = None
         self.error: dict[str, Any] | None = None
         self.malformed_events = 0
         self.events = 0
-        self.done_ns: int | None = None
-        """When `[DONE]` or a whole completion came."""
-        self._unclaimed = 0
-        """Tokens by the ids of events without text, such as markup that a parser swallowed."""
-        self._usage_tokens = 0
-        self._usage_runs = True
-        """Whether every token-bearing event so far came with usage."""
+        self.done = False
+        """Whether `[DONE]` or a whole completion came."""
+        self.usage_is_final = False
+        """Whether usage came with the finish reason or after it."""
+        self._running: int | None = None
+        """The server's running total, while every text comes with one."""
+        self._ids: int | None = None
+        """Tokens by the ids of all events."""
+        self._prompt_ids: int | None = None
 
     def feed(self, read: bytes, now_ns: int) -> None:
         """Take one read from the socket."""
@@ -90,210 +68,176 @@ class StreamReader:
     def take_whole(self, body: bytes, now_ns: int) -> None:
         """Take a completion that was not streamed: all its tokens in one event."""
         self._take(body, now_ns)
-        if not self.malformed_events:
-            self.done_ns = now_ns
+        self.done = not self.malformed_events
 
     @property
-    def done(self) -> bool:
-        return self.done_ns is not None
+    def ending(self) -> bool:
+        """Whether all that can still come is the end: usage, `[DONE]`, or nothing."""
+        return self.done or self.finish_reason is not None or self.error is not None
 
     @property
     def content(self) -> str:
-        return _joined(self.answer.parts)
+        return _joined(self._answer)
 
     @property
     def reasoning_text(self) -> str:
-        return _joined(self.reasoning.parts)
+        return _joined(self._reasoning)
 
     @property
     def characters(self) -> int:
-        return self.answer.characters + self.reasoning.characters + self.tool.characters
+        return sum(self.marks.characters)
+
+    @property
+    def first_token_ns(self) -> int | None:
+        return self.marks.at_ns[0] if self.marks.at_ns else None
+
+    @property
+    def last_token_ns(self) -> int | None:
+        return self.marks.at_ns[-1] if self.marks.at_ns else None
+
+    @property
+    def first_event_tokens(self) -> int | None:
+        """Tokens of the first token-bearing event: all of them where it was the only one."""
+        events = self.marks.event_tokens(self.completion_tokens)
+        if len(events) == 1 and events[0] is None and self.completion_tokens is not None:
+            return sum(channel.tokens or 0 for channel in self.channels().values())
+        return events[0] if events else None
+
+    @property
+    def completion_tokens(self) -> int | None:
+        """By usage, by the ids that were listed, or by llama.cpp's timings."""
+        counts = (
+            self.usage_count("completion_tokens"),
+            self._ids,
+            as_count(self.timings and self.timings.get("predicted_n")),
+        )
+        return next((count for count in counts if count is not None), None)
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        """By usage, or by the prompt's ids."""
+        by_usage = self.usage_count("prompt_tokens")
+        return self._prompt_ids if by_usage is None else by_usage
+
+    @property
+    def cached_tokens(self) -> int | None:
+        """Tokens of the prompt that came from the server's cache."""
+        detailed = self.usage_count("prompt_tokens_details", "cached_tokens")
+        return self.usage_count("cached_tokens") if detailed is None else detailed
 
     def tool_calls(self) -> list[Call]:
         """The calls in the order in which they began."""
         return [
-            Call(
-                id=c.id and _joined([c.id]), name=_joined([c.name]), arguments=_joined(c.arguments)
-            )
-            for c in self.calls
+            Call(id=id_ and _joined([id_]), name=_joined([name]), arguments=_joined(arguments))
+            for id_, name, arguments in self._calls.calls()
         ]
 
     def channels(self) -> dict[str, Channel]:
-        """The channels in which something came: `reasoning`, `tool`, `answer`.
-
-        Tokens are exact where every event says how many it carried, or where one channel got all of
-        the server's total; else the total is split by characters and marked estimated.
-        """
-        used = {
-            name: channel
-            for name, channel in (
-                ("reasoning", self.reasoning),
-                ("tool", self.tool),
-                ("answer", self.answer),
-            )
-            if channel.first_ns is not None
-        }
-        counts = self._token_counts(used)
-        return {
-            name: Channel.model_construct(
-                tokens=counts[name][0],
-                estimated=counts[name][1],
-                characters=channel.characters,
-                gaps_ms=list(map(milliseconds, channel.gaps_ns)),
-                event_tokens=channel.gap_tokens,
-            )
-            for name, channel in used.items()
-        }
+        """The channels in which something came: `reasoning`, `tool`, `answer`."""
+        totals = Totals(self.completion_tokens, self._reasoning_tokens())
+        estimates = [0, 0, 0]
+        if totals.completion is None:
+            texts = (self._reasoning, self._tool, self._answer)
+            estimates = [estimate_tokens(_joined(parts)) for parts in texts]
+        return self.marks.channels(totals, estimates)
 
     def usage_count(self, *path: str) -> int | None:
         """A count from the server's usage block, or None."""
         value: Any = self.usage
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
-        is_count = isinstance(value, int) and not isinstance(value, bool)
-        return value if is_count and 0 <= value <= _MOST_TOKENS else None
+        return as_count(value)
+
+    def _reasoning_tokens(self) -> int | None:
+        detailed = self.usage_count("completion_tokens_details", "reasoning_tokens")
+        return self.usage_count("reasoning_tokens") if detailed is None else detailed  # SGLang
 
     def _take(self, data: bytes, now_ns: int) -> None:
         self.events += 1
+        self.last_event_ns = now_ns
         if self.first_event_ns is None:
             self.first_event_ns = now_ns
         if data == DONE:
-            self.done_ns = now_ns
+            self.done = True
             return
         delta = parse_event(data)
         if delta.malformed:
             self.malformed_events += 1
             return
+        if delta.more:
+            self._take_more(delta)
+        if self.model is None:
+            self.model = delta.model
+        if delta.tokens is not None:
+            self._ids = (self._ids or 0) + delta.tokens
+        if delta.calls or (delta.answer and delta.reasoning):
+            self._take_channels(delta, now_ns)
+        elif delta.answer:
+            self._answer.append(delta.answer)
+            self.marks.add(ANSWER, len(delta.answer), now_ns, delta.tokens, self._total(delta))
+        elif delta.reasoning:
+            self._take_reasoning(delta)
+            size = len(delta.reasoning)
+            self.marks.add(REASONING, size, now_ns, delta.tokens, self._total(delta))
+        else:
+            self._take_textless(delta, now_ns)
+
+    def _take_more(self, delta: Delta) -> None:
         self.error = self.error or delta.error
         self.finish_reason = delta.finish_reason or self.finish_reason
-        self.model = delta.model or self.model
         self.system_fingerprint = delta.system_fingerprint or self.system_fingerprint
+        self.timings = delta.timings or self.timings
+        self.metrics = delta.metrics or self.metrics
         if delta.usage is not None:
             self.usage = delta.usage
-        bearing = []
+            self.usage_is_final = self.finish_reason is not None
+        if delta.prompt_tokens is not None:
+            self._prompt_ids = delta.prompt_tokens
+        if delta.all_tokens is not None:
+            self._ids = delta.all_tokens
+
+    def _take_channels(self, delta: Delta, now_ns: int) -> None:
+        """Take an event of tool calls, or of several channels."""
+        said = "".join([self._calls.take(call) for call in delta.calls])
+        sizes = (len(delta.reasoning), len(said), len(delta.answer))
         if delta.reasoning:
-            bearing.append((self.reasoning, delta.reasoning))
-        if delta.calls and (said := "".join([self._take_call(call) for call in delta.calls])):
-            bearing.append((self.tool, said))
+            self._take_reasoning(delta)
+        if said:
+            self._tool.append(said)
         if delta.answer:
-            bearing.append((self.answer, delta.answer))
-        self._unclaimed += delta.tokens or 0
-        if bearing:
-            self.reasoning_field = delta.reasoning_field or self.reasoning_field
-            self._take_tokens(bearing, self._event_tokens(delta), now_ns)
-
-    def _event_tokens(self, delta: Delta) -> int | None:
-        """Tokens since the last token-bearing event, up to and with this one.
-
-        By listed ids, or by usage where that has run along since the first token.
-        """
-        if delta.tokens is not None:
-            tokens, self._unclaimed = self._unclaimed, 0
-            return tokens
-        total = self.usage_count("completion_tokens") if delta.usage is not None else None
-        if total is None or not self._usage_runs or total < self._usage_tokens:
-            self._usage_runs = False
-            return None
-        since, self._usage_tokens = total - self._usage_tokens, total
-        return since
-
-    def _take_tokens(
-        self, bearing: list[tuple[_ChannelReader, str]], tokens: int | None, now_ns: int
-    ) -> None:
-        for channel, text in bearing:
-            if channel.first_ns is None:
-                channel.first_ns = now_ns
-            channel.parts.append(text)
-            channel.characters += len(text)
-            if tokens is None or channel.tokens is None or len(bearing) > 1:
-                channel.tokens = None  # nobody says how many of an event's tokens are whose
-            else:
-                channel.tokens += tokens
-        if self.first_token_ns is None:
-            self.first_token_ns = now_ns
-            self.first_event_tokens = tokens
+            self._answer.append(delta.answer)
+        if sum(map(bool, sizes)) > 1:
+            self.marks.add_shared(sizes, now_ns, delta.tokens, self._total(delta))
+        elif any(sizes):
+            channel = max(range(3), key=sizes.__getitem__)
+            self.marks.add(channel, sizes[channel], now_ns, delta.tokens, self._total(delta))
         else:
-            channel.gaps_ns.append(now_ns - (self.last_token_ns or now_ns))
-            channel.gap_tokens.append(tokens)
-        self.last_token_ns = now_ns
+            self._take_textless(delta, now_ns)
 
-    def _take_call(self, delta: CallDelta) -> str:
-        """Take a piece of a call; the text that it adds, without a name that is only repeated."""
-        call = self._open_call(delta)
-        if call is None:
-            self.calls.append(_CallReader(delta.index, delta.id, delta.name, [delta.arguments]))
-            return delta.name + delta.arguments
-        call.id = call.id or delta.id
-        name = "" if delta.name == call.name else delta.name
-        call.name += name
-        call.arguments.append(delta.arguments)
-        return name + delta.arguments
+    def _take_textless(self, delta: Delta, now_ns: int) -> None:
+        """Take an event without text, which bore tokens where their ids or the total say so."""
+        total = _running_total(delta) if delta.choice else None
+        rose = total is not None and self._running is not None and total > self._running
+        if rose or delta.tokens:
+            self.marks.add_textless(now_ns, delta.tokens, total)
+        if total is not None:
+            self._running = total
 
-    def _open_call(self, delta: CallDelta) -> _CallReader | None:
-        """The call that `delta` goes on with; None where it begins one.
+    def _take_reasoning(self, delta: Delta) -> None:
+        self._reasoning.append(delta.reasoning)
+        self.reasoning_field = delta.reasoning_field or self.reasoning_field
 
-        By index first, since later pieces often carry it alone; by id where there is none; else the
-        last call. Servers that give every parallel call index 0 are recognised by a new id, or by a
-        name: another one once arguments have begun, or the same after complete arguments.
-        """
-        if delta.index is not None:
-            same = [c for c in self.calls if c.index == delta.index]
-        elif delta.id is not None:
-            same = [c for c in self.calls if c.id == delta.id]
-        else:
-            same = self.calls
-        if not same:
-            begins = delta.id or delta.name or not self.calls
-            return None if begins else self.calls[-1]
-        if delta.id:
-            same = [c for c in same if c.id in (None, delta.id)]
-        if not same:
-            return None
-        call = same[-1]
-        arguments = "".join(call.arguments)
-        if delta.name and call.name and delta.name != call.name and arguments:
-            return None  # another name once arguments have begun
-        again = delta.name and delta.name == call.name and delta.arguments
-        return None if again and _complete(arguments) else call
-
-    def _token_counts(self, used: dict[str, _ChannelReader]) -> dict[str, tuple[int | None, bool]]:
-        if all(channel.tokens is not None for channel in used.values()):
-            return {name: (channel.tokens, False) for name, channel in used.items()}
-        total = self.usage_count("completion_tokens")
-        if total is None:
-            return {
-                name: (estimate_tokens(_joined(channel.parts)), True)
-                for name, channel in used.items()
-            }
-        counts: dict[str, tuple[int | None, bool]] = {}
-        reasoning = self.usage_count("completion_tokens_details", "reasoning_tokens")
-        if reasoning is None:
-            reasoning = self.usage_count("reasoning_tokens")  # SGLang
-        if reasoning and reasoning <= total:
-            total -= reasoning  # also where the server keeps the reasoning's text to itself
-            if "reasoning" in used:
-                counts["reasoning"] = (reasoning, False)
-        rest = {name: channel for name, channel in used.items() if name not in counts}
-        if len(rest) == 1:
-            return {**counts, **dict.fromkeys(rest, (total, False))}
-        shares = _split(total, [channel.characters for channel in rest.values()])
-        return {**counts, **{name: (n, True) for name, n in zip(rest, shares, strict=True)}}
+    def _total(self, delta: Delta) -> int | None:
+        """The running total of an event with text."""
+        self._running = _running_total(delta) if delta.more else None
+        return self._running
 
 
-def _split(total: int, weights: list[int]) -> list[int]:
-    """`total` in parts proportional to `weights`, adding up to it."""
-    ends = [
-        round(total * reached / max(1, sum(weights))) for reached in itertools.accumulate(weights)
-    ]
-    return [end - start for start, end in zip([0, *ends], ends, strict=False)]
-
-
-def _complete(arguments: str) -> bool:
-    try:
-        orjson.loads(arguments)
-    except orjson.JSONDecodeError:
-        return False
-    return True
+def _running_total(delta: Delta) -> int | None:
+    """The server's count of completion tokens up to and with this event."""
+    if delta.usage is not None:
+        return as_count(delta.usage.get("completion_tokens"))
+    return as_count(delta.timings.get("predicted_n")) if delta.timings is not None else None
 
 
 def _joined(parts: list[str]) -> str:

@@ -14,8 +14,10 @@ from typing import Any
 
 import orjson
 
+from ragevalkit.endpoint.channels import ANSWER, REASONING, TOOL
 from ragevalkit.endpoint.faults import Fault
 from ragevalkit.endpoint.reader import StreamReader
+from ragevalkit.endpoint.server_times import server_times
 from ragevalkit.turn.record import Attempt, Round, RoundClock, RoundState, milliseconds
 
 
@@ -65,7 +67,8 @@ def round_record(
     reader: StreamReader, clock: AttemptClock, fault: Fault | None, attempts: list[Attempt]
 ) -> Round:
     """The record of a round from its last attempt, all of which are in `attempts`."""
-    channels = reader.channels()
+    channels, marks = reader.channels(), reader.marks
+    server = server_times(reader.metrics, reader.timings)
     return Round.model_construct(
         state=fault.state if fault else RoundState.DONE,
         error=fault.message if fault else None,
@@ -80,23 +83,28 @@ def round_record(
             headers_ms=clock.ms(clock.headers_ns),
             first_event_ms=clock.ms(reader.first_event_ns),
             first_token_ms=clock.ms(reader.first_token_ns),
-            first_reasoning_ms=clock.ms(reader.reasoning.first_ns),
-            first_tool_argument_ms=clock.ms(reader.tool.first_ns),
-            first_answer_ms=clock.ms(reader.answer.first_ns),
+            first_reasoning_ms=clock.ms(marks.first_ns[REASONING]),
+            first_tool_argument_ms=clock.ms(marks.first_ns[TOOL]),
+            first_answer_ms=clock.ms(marks.first_ns[ANSWER]),
             last_token_ms=clock.ms(reader.last_token_ns),
             ended_ms=clock.ended_ms,
             first_event_tokens=reader.first_event_tokens,
         ),
-        prompt_tokens=reader.usage_count("prompt_tokens"),
-        cached_tokens=reader.usage_count("prompt_tokens_details", "cached_tokens"),
-        completion_tokens=reader.usage_count("completion_tokens"),
+        prompt_tokens=_either(reader.prompt_tokens, server.prompt_tokens if server else None),
+        cached_tokens=_either(reader.cached_tokens, server.cached_tokens if server else None),
+        completion_tokens=reader.completion_tokens,
         usage=_kept(reader.usage),
         model=_writable(reader.model),
         system_fingerprint=_writable(reader.system_fingerprint),
+        server=server,
         reasoning_channel=channels.get("reasoning"),
         tool_channel=channels.get("tool"),
         answer_channel=channels.get("answer"),
     )
+
+
+def _either(count: int | None, otherwise: int | None) -> int | None:
+    return otherwise if count is None else count
 
 
 def _writable(text: str | None) -> str | None:

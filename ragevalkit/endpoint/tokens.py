@@ -1,6 +1,6 @@
-"""Token counts where a server gives none; every one of them is marked estimated.
+"""Token counts: whether what a server gives is one, and an estimate where it gives none.
 
-Public: `estimate_tokens`.
+Public: `as_count`, `estimate_tokens`. Every estimate is marked as one in the record.
 """
 
 from __future__ import annotations
@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 ENCODING = "o200k_base"
 _ENCODING_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 _ENCODING_URL = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
+
+
+_MOST_TOKENS = 2**53
+"""A larger count is none."""
+
+
+def as_count(value: object) -> int | None:
+    """`value` if it is a whole number of tokens, else None."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
+        return value
+    return None
 
 
 def estimate_tokens(text: str) -> int:

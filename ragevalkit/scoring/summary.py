@@ -6,14 +6,18 @@ Public: `Summary`, `Rate`, `Timing`, `Tally`.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
+from ragevalkit.endpoint.engine import Span
+from ragevalkit.endpoint.instrument import Instrument
 from ragevalkit.scoring.defects import DEFECTS
 from ragevalkit.scoring.judge import JudgeSummary
 from ragevalkit.scoring.metrics import METRICS
 from ragevalkit.scoring.outcome import Outcome
 from ragevalkit.scoring.score import SCORER_VERSION, Score
+from ragevalkit.scoring.server import ServerSummary, summarise_server
 from ragevalkit.scoring.timing import TurnTiming
 from ragevalkit.stats import cluster_bootstrap_mean, clustered_wilson, percentiles
 from ragevalkit.turn.composition import PARTS
@@ -61,6 +65,11 @@ class Timing(_Model):
     """Turns whose token counts, and so their tpot_ms, are estimated at least in part."""
     composition: dict[str, float | None]
     """Share of all turns' time that each part took."""
+    wait: dict[str, float] | None = None
+    """Share of the waiting that was `queue`, `prefill` and the `rest`, over the rounds with the
+    server's own figures; null where there are none."""
+    client_limited: str | None = None
+    """Why the times say more of this client than of the server; null where they don't."""
 
 
 class Detector(_Model):
@@ -97,6 +106,10 @@ class Summary(_Model):
     judges: dict[str, JudgeSummary] = {}
     """By the judge's name; apart from the metrics."""
     timing: Timing
+    server: ServerSummary | None = None
+    """The server's own figures; null where it gives none."""
+    instrument: Instrument | None = None
+    """How well this client kept up, in the run's worst sitting."""
 
 
 class Tally:
@@ -158,9 +171,19 @@ class Tally:
         return {name: self.rate(name) for name in METRICS}
 
     def summary(
-        self, run: str, planned: int, judges: dict[str, JudgeSummary] | None = None
+        self,
+        run: str,
+        planned: int,
+        judges: dict[str, JudgeSummary] | None = None,
+        spans: Sequence[Span] = (),
+        instrument: Instrument | None = None,
     ) -> Summary:
-        """The summary of the turns taken so far."""
+        """The summary of the turns taken so far.
+
+        Args:
+            spans: what the server's metrics page said in each sitting.
+            instrument: how well this client kept up.
+        """
         return Summary(
             run=run,
             planned=planned,
@@ -181,14 +204,23 @@ class Tally:
             recovered_calls=self.recovered_calls,
             detector=Detector(disagreements=self.disagreements, n=self._replies()),
             judges=judges or {},
-            timing=self._timing(),
+            timing=self._timing(instrument),
+            server=summarise_server(
+                [s for t in self._timings for s in t.served], spans, self.turns
+            ),
+            instrument=instrument,
         )
+
+    @property
+    def median_gap_ms(self) -> float | None:
+        """Median of the turns' times per output token."""
+        return percentiles([t.tpot_ms for t in self._timings if t.tpot_ms is not None]).p50
 
     def _replies(self) -> int:
         counts = self.outcomes[True] + self.outcomes[False]
         return self.scored - counts[Outcome.NO_OUTPUT]
 
-    def _timing(self) -> Timing:
+    def _timing(self, instrument: Instrument | None) -> Timing:
         timings = self._timings
         return Timing(
             ttft_ms=_quantiles([t.ttft_ms for t in timings]),
@@ -200,12 +232,21 @@ class Tally:
             tool_rounds=_quantiles([float(t.tool_rounds) for t in timings]),
             tokens_estimated=sum(t.tokens_estimated for t in timings),
             composition=self._composition(),
+            wait=self._wait(),
+            client_limited=instrument.client_limited if instrument else None,
         )
 
     def _composition(self) -> dict[str, float | None]:
         totals = {part: sum(t.composition_ms[part] for t in self._timings) for part in PARTS}
         wall = sum(totals.values())
         return {part: total / wall if wall else None for part, total in totals.items()}
+
+    def _wait(self) -> dict[str, float] | None:
+        totals: Counter[str] = Counter()
+        for timing in self._timings:
+            totals.update(timing.wait_ms or {})
+        waited = totals.total()
+        return {part: ms / waited for part, ms in totals.items()} if waited > 0 else None
 
 
 def _quantiles(values: list[float | None] | list[float]) -> Quantiles:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ragevalkit.scoring.calls import without_leaked_calls
+from ragevalkit.scoring.server import Served, served_rounds
+from ragevalkit.turn.composition import split_wait
 from ragevalkit.turn.record import Channel, Ended, Round, RoundState, Turn
 
 
@@ -27,6 +29,10 @@ class TurnTiming:
     rounds: int
     tool_rounds: int
     composition_ms: dict[str, float]
+    wait_ms: dict[str, float] | None = None
+    """The waiting of the rounds with the server's own figures, by `split_wait`."""
+    served: tuple[Served, ...] = ()
+    """The rounds of which the server said something."""
 
 
 def turn_timing(turn: Turn) -> TurnTiming:
@@ -40,6 +46,8 @@ def turn_timing(turn: Turn) -> TurnTiming:
         rounds=len(turn.rounds),
         tool_rounds=sum(bool(r.calls) and r.state is RoundState.DONE for r in turn.rounds),
         composition_ms=turn.composition_ms,
+        wait_ms=split_wait(turn.rounds),
+        served=tuple(served_rounds(turn.rounds)),
     )
 
 
@@ -56,15 +64,19 @@ def _first_answer(turn: Turn) -> float | None:
 def _tpot(rounds: list[Round]) -> float | None:
     """Sum of (last - first token) over sum of (tokens - tokens of the first event).
 
-    The first event counts as one token where the server doesn't say how many it carried.
+    The first event counts as one token where the server doesn't say how many it carried. Then
+    rounds with calls are left out: parsers hold back a call's markup and beginning, so that its
+    first event carried several.
     """
     span, tokens = 0.0, 0
     for round_ in rounds:
         clock, counts = round_.clock, [c.tokens for c in _channels(round_)]
         if clock.first_token_ms is None or clock.last_token_ms is None or None in counts:
             continue
-        if clock.first_event_tokens is None and clock.first_token_ms == clock.last_token_ms:
-            continue  # all its tokens came at once, so that the first event carried them
+        if clock.first_token_ms == clock.last_token_ms:
+            continue  # all its tokens came at once
+        if clock.first_event_tokens is None and round_.calls:
+            continue
         span += clock.last_token_ms - clock.first_token_ms
         first = 1 if clock.first_event_tokens is None else clock.first_event_tokens
         tokens += max(0, sum(filter(None, counts)) - first)

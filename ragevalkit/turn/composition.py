@@ -1,6 +1,6 @@
 """Where a turn's time went: the parts add up to its wall time.
 
-Public: `PARTS`, `compose`.
+Public: `PARTS`, `compose`, `split_wait`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def compose(rounds: Iterable[Round], wall_ms: float) -> dict[str, float]:
         }
         for part, spent_ms in decoding.items():
             parts[part] += spent_ms
-        parts["wait"] += clock.ended_ms - clock.sent_ms - sum(decoding.values())
+        parts["wait"] += _waiting(round_)
         parts["tools"] += sum(map(_running, round_.calls))
         if round_.attempts:
             parts["retries"] += clock.sent_ms - round_.attempts[0].sent_ms
@@ -41,6 +41,33 @@ def compose(rounds: Iterable[Round], wall_ms: float) -> dict[str, float]:
                 parts["retries"] += wall_ms - clock.ended_ms
     parts["harness"] = wall_ms - sum(parts.values())
     return {part: round(ms, 3) for part, ms in parts.items()}
+
+
+def split_wait(rounds: Iterable[Round]) -> dict[str, float] | None:
+    """Milliseconds of `wait` by the server's own figures: `queue`, `prefill` and `rest`.
+
+    Over the rounds whose server gives any; None where none does. A part that it doesn't give is
+    left out, and lies in `rest` (network, templating, tokenising, and the end of the stream), which
+    two clocks can make slightly negative.
+    """
+    parts: dict[str, float] = {}
+    rest = 0.0
+    for round_ in rounds:
+        server = round_.server
+        if server is None or (server.queue_ms is None and server.prefill_ms is None):
+            continue
+        rest += _waiting(round_)
+        for part, spent_ms in (("queue", server.queue_ms), ("prefill", server.prefill_ms)):
+            if spent_ms is not None:
+                parts[part] = parts.get(part, 0.0) + spent_ms
+                rest -= spent_ms
+    return {part: round(ms, 3) for part, ms in (*parts.items(), ("rest", rest))} if parts else None
+
+
+def _waiting(round_: Round) -> float:
+    """From sent to the end of the stream, without the time from token to token."""
+    channels = (round_.reasoning_channel, round_.tool_channel, round_.answer_channel)
+    return round_.clock.ended_ms - round_.clock.sent_ms - sum(map(_decoding, channels))
 
 
 def _decoding(channel: Channel | None) -> float:

@@ -1,7 +1,7 @@
 """The record of a turn: what came over the wire, what the tools answered, and when.
 
-Public: `Turn`, `Round`, `Attempt`, `Call`, `Channel`, `RoundClock`, `PageRef`, `Citation`,
-`Ended`, `RoundState`, `milliseconds`.
+Public: `Turn`, `Round`, `Attempt`, `Call`, `Channel`, `RoundClock`, `ServerTimes`, `PageRef`,
+`Citation`, `Ended`, `RoundState`, `milliseconds`.
 
 Times are milliseconds since the start of the turn (`*_ms`), from one monotonic clock. What did not
 happen is null, never 0.
@@ -10,12 +10,13 @@ happen is null, never 0.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-RECORD_VERSION = 1
-"""Version of the lines in turns.jsonl."""
+RECORD_VERSION = 2
+"""Version of the lines in turns.jsonl. Older ones are read with the defaults of what they lack; a
+newer one is refused. 2: `Round.server`."""
 
 Milliseconds = float
 """Milliseconds with microsecond resolution, as `milliseconds` gives them: so a record that is read
@@ -162,6 +163,30 @@ class RoundClock(Record):
     """Tokens that the first token-bearing event carried; null where the server doesn't say."""
 
 
+class ServerTimes(Record):
+    """What the engine says of one request, by its own clock. Null: it doesn't say."""
+
+    source: Literal["vllm", "llama.cpp"]
+    queue_ms: float | None = None
+    """vLLM's `queue_time_ms`: queued to scheduled. llama.cpp says nothing of it."""
+    prefill_ms: float | None = None
+    """vLLM's `time_to_first_token_ms`: scheduled to the first token, without the queue, and so
+    without the grammar that is compiled there. llama.cpp's `prompt_ms`: start of the prompt's
+    processing to the first token."""
+    decode_ms: float | None = None
+    """First token to the last: vLLM's `generation_time_ms`, llama.cpp's `predicted_ms`."""
+    prompt_tokens: int | None = None
+    """All of the prompt's tokens, those from the cache too: llama.cpp's `prompt_n` + `cache_n`."""
+    cached_tokens: int | None = None
+    """llama.cpp's `cache_n`."""
+    completion_tokens: int | None = None
+    """llama.cpp's `predicted_n`."""
+    draft_tokens: int | None = None
+    """Tokens proposed by speculative decoding."""
+    accepted_tokens: int | None = None
+    """Proposed tokens that the model took."""
+
+
 class Round(Record):
     """One request to the model inside a turn, with its retries."""
 
@@ -186,6 +211,8 @@ class Round(Record):
     model: str | None = None
     """The model's name as the server gives it."""
     system_fingerprint: str | None = None
+    server: ServerTimes | None = None
+    """The engine's own figures, where it sends them with the reply."""
     prompt_messages: int = 0
     prompt_bytes: int = 0
     """Size of the request's body."""

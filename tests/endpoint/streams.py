@@ -1,6 +1,7 @@
 """Streams as servers send them, with their quirks, and what is in each.
 
-Public: `CASES`, `Case`, the builders of events, `read`, `calls_of`.
+Public: `CASES`, `Case`, the builders of events, `read`, `calls_of`. Quirks that public issues tell
+of are in `endpoint.quirks`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ class Case:
     """Tokens of each event with a gap, in each channel."""
     first: int | None = None
     """Tokens of the first token-bearing event."""
+    completion: int | None = None
+    """Tokens of the whole reply; None: not looked at."""
     usage: dict[str, Any] | None = None
     malformed: int = 0
     done: bool = True
@@ -459,8 +462,8 @@ COUNTS = {
         ],
         "one two",
         "so then",
-        tokens={"reasoning": (4, False), "answer": (3, False)},
-        events={"reasoning": [1], "answer": [2, 1]},
+        tokens={"reasoning": (4, False), "answer": (4, False)},
+        events={"reasoning": [1], "answer": [2, 1, 1]},
         first=3,
         usage=usage(8),
     ),
@@ -469,7 +472,7 @@ COUNTS = {
         text("", usage=usage(3)),
         text(" two", usage=usage(4)),
         tokens={"answer": (4, False)},
-        events={"answer": [3]},
+        events={"answer": [2, 1]},
         first=1,
         usage=usage(4),
     ),
@@ -486,7 +489,6 @@ COUNTS = {
         text(" two", usage=usage(2)),
         tokens={"answer": (2, False)},
         events={"answer": [None]},
-        first=4,
         usage=usage(2),
     ),
     "token ids": answers(
@@ -507,7 +509,7 @@ COUNTS = {
         "one two",
         "so",
         tokens={"reasoning": (1, False), "answer": (2, False)},
-        events={"reasoning": [], "answer": [2]},
+        events={"reasoning": [], "answer": [1, 1]},
         first=1,
     ),
     "reasoning tokens in usage": Case(

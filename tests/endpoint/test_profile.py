@@ -41,7 +41,9 @@ def test_the_nearest_file_wins(project: Path, tmp_path: Path) -> None:
 
 def test_no_file_at_all(project: Path) -> None:
     assert load_profiles() == {}
-    with pytest.raises(InputError, match=r"no endpoint 'spark'.*known are: baseline, mock\. Add"):
+    with pytest.raises(
+        InputError, match=r"no endpoint 'spark'.*known are: baseline, mock, local\. Add"
+    ):
         find_profile("spark")
 
 
@@ -69,6 +71,7 @@ def test_every_field(project: Path) -> None:
         serve="vllm serve",
         sampling=Sampling(temperature=0.6, top_k=20),
         extra_body={"chat_template_kwargs": {"thinking": True}},
+        folder=project,
     )
     parameters = find_profile("spark").sampling.parameters()
     assert parameters == {"temperature": 0.6, "top_p": 1.0, "top_k": 20}

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+from endpoint.quirks import QUIRKS
 from endpoint.streams import CASES, calls_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragevalkit.endpoint.reader import StreamReader
+from ragevalkit.endpoint.server_times import server_times
 
-STREAMS = [b"".join(case.parts) for case in CASES.values()]
+RECORDED = sorted((Path(__file__).parent / "recorded").glob("*-counted.sse"))
+STREAMS = [
+    *[b"".join(case.parts) for case in (CASES | QUIRKS).values()],
+    *[path.read_bytes() for path in RECORDED],
+]
 
 FIELDS = (
     "choices",
@@ -37,6 +44,15 @@ FIELDS = (
     "completion_tokens_details",
     "reasoning_tokens",
     "error",
+    "timings",
+    "predicted_n",
+    "prompt_n",
+    "metrics",
+    "queue_time_ms",
+    "speculative_decoding",
+    "sglext",
+    "output_ids",
+    "prompt_token_ids",
     "model",
     "system_fingerprint",
     "code",
@@ -63,7 +79,7 @@ def _wrapped(delta: Any) -> Any:
 
 events = (values | values.map(_wrapped)).map(lambda body: f"data: {json.dumps(body)}\n\n".encode())
 pieces = st.sampled_from(
-    [b"data:", b"\n", b"\r\n", b"event: error\n", b": c\n", b"\xff", b"{}", b"["]
+    [b"data:", b"\n", b"\r\n", b"event: error\n", b"error:", b": c\n", b"\xff", b"{}", b"["]
 )
 noise = st.lists(events | pieces | st.binary(max_size=20) | st.sampled_from(STREAMS), max_size=12)
 
@@ -95,6 +111,8 @@ def all_but_stamps(reader: StreamReader) -> list[Any]:
         reader.finish_reason,
         reader.usage,
         reader.error,
+        (reader.model, reader.completion_tokens, reader.prompt_tokens, reader.cached_tokens),
+        server_times(reader.metrics, reader.timings),
         (reader.events, reader.malformed_events, reader.done, reader.characters),
         reader.first_event_tokens,
         [

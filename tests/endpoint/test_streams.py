@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
-import openai
 import pytest
+from endpoint.hearing import ask, hear
+from endpoint.quirks import QUIRKS
 from endpoint.streams import (
     CASES,
     DONE,
@@ -30,12 +30,13 @@ from endpoint.streams import (
 )
 from servers import event_stream, raw_server
 
-from ragevalkit.endpoint.client import ChatClient, Retries
-from ragevalkit.endpoint.profile import Profile
+from ragevalkit.endpoint.channels import ANSWER, REASONING, TOOL
 from ragevalkit.turn.record import Round, RoundState
 
+ALL = CASES | {f"quirk: {name}": case for name, case in QUIRKS.items()}
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+@pytest.mark.parametrize("case", ALL.values(), ids=ALL.keys())
 def test_stream(case: Case) -> None:
     reader = read(case.parts)
     assert reader.content == case.answer
@@ -46,6 +47,8 @@ def test_stream(case: Case) -> None:
     assert reader.malformed_events == case.malformed
     assert reader.done == case.done
     assert reader.error is None
+    if case.completion is not None:
+        assert reader.completion_tokens == case.completion
     channels = reader.channels()
     if case.tokens is not None:
         assert {n: (c.tokens, c.estimated) for n, c in channels.items()} == case.tokens
@@ -75,9 +78,9 @@ def test_gaps_are_between_token_events_of_all_channels() -> None:
     assert channels["tool"].gaps_ms == [20, 10, 20]
     stamps = (reader.first_event_ns, reader.first_token_ns, reader.last_token_ns)
     assert stamps == (10 * MS, 20 * MS, 90 * MS)
-    firsts = (reader.reasoning.first_ns, reader.answer.first_ns, reader.tool.first_ns)
+    firsts = tuple(reader.marks.first_ns[channel] for channel in (REASONING, ANSWER, TOOL))
     assert firsts == (20 * MS, 30 * MS, 50 * MS)
-    assert reader.done_ns == 90 * MS
+    assert reader.last_event_ns == 90 * MS
 
 
 def test_a_large_event_in_small_reads() -> None:
@@ -128,52 +131,10 @@ def test_deep_nesting_is_malformed_or_empty(depth: int, delta: str) -> None:
     assert reader.content == "one two"
 
 
-@dataclass
-class Heard:
-    """What the SDK's typed stream gives."""
-
-    answer: str = ""
-    reasoning: str = ""
-    calls: dict[int, list[str | None]] = field(default_factory=dict)
-    finish: str | None = None
-    usage: dict[str, Any] | None = None
-
-
-async def hear(url: str, name: str) -> Heard:
-    heard = Heard()
-    async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
-        stream = await client.chat.completions.create(
-            model="m", messages=[{"role": "user", "content": name}], stream=True
-        )
-        async for part in stream:
-            if part.usage is not None:
-                heard.usage = part.usage.model_dump(exclude_unset=True)
-            for choice in part.choices:
-                extra = choice.delta.model_extra or {}
-                heard.answer += choice.delta.content or ""
-                heard.reasoning += extra.get("reasoning") or extra.get("reasoning_content") or ""
-                heard.finish = choice.finish_reason or heard.finish
-                for piece in choice.delta.tool_calls or []:
-                    call = heard.calls.setdefault(piece.index, [piece.id, "", ""])
-                    assert piece.function is not None
-                    call[1] = f"{call[1]}{piece.function.name or ''}"
-                    call[2] = f"{call[2]}{piece.function.arguments or ''}"
-    return heard
-
-
-async def ask(url: str, name: str) -> Round:
-    client = ChatClient(Profile(name="t", base_url=url), concurrency=1, retries=Retries(most=0))
-    try:
-        message = {"role": "user", "content": name}
-        return await client.complete({"model": "m", "messages": [message]}, [], 0)
-    finally:
-        await client.close()
-
-
 @pytest.fixture(scope="module")
 def cases_url() -> Iterator[str]:
     """Base URL of a server that sends the case named by the message."""
-    with raw_server(lambda _, body: event_stream(*CASES[_asked(body)].parts)) as url:
+    with raw_server(lambda _, body: event_stream(*ALL[_asked(body)].parts)) as url:
         yield url
 
 
@@ -182,9 +143,9 @@ def _asked(body: bytes) -> str:
     return name
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.sdk])
+@pytest.mark.parametrize("name", [name for name, case in ALL.items() if case.sdk])
 def test_the_sdk_reads_the_same(cases_url: str, name: str) -> None:
-    case = CASES[name]
+    case = ALL[name]
     heard, round_ = asyncio.run(hear(cases_url, name)), asyncio.run(ask(cases_url, name))
     assert heard.answer == round_.content == case.answer
     assert heard.reasoning == round_.reasoning == case.reasoning
@@ -195,9 +156,9 @@ def test_the_sdk_reads_the_same(cases_url: str, name: str) -> None:
     assert round_.state == (RoundState.DONE if case.finish else RoundState.TRUNCATED)
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.sdk])
+@pytest.mark.parametrize("name", [name for name, case in ALL.items() if not case.sdk])
 def test_quirks_over_http(cases_url: str, name: str) -> None:
-    case = CASES[name]
+    case = ALL[name]
     round_ = asyncio.run(ask(cases_url, name))
     assert (round_.content, round_.reasoning) == (case.answer, case.reasoning)
     assert [(c.id, c.name, c.arguments) for c in round_.calls] == case.calls

@@ -36,11 +36,11 @@ def searching(
     )
 
 
-def answering(*, content: str = ANSWER) -> Round:
+def answering(*, content: str = ANSWER, first_event: int | None = 2) -> Round:
     """Reasons from 260 to 300 with 5 tokens, answers from 320 to 380 with 7."""
     return round_(
         content=content,
-        clock=clock(200.0, 260.0, 380.0, first_answer_ms=320.0, first_event_tokens=2),
+        clock=clock(200.0, 260.0, 380.0, first_answer_ms=320.0, first_event_tokens=first_event),
         channels={"reasoning_channel": tokens(5), "answer_channel": tokens(7)},
     )
 
@@ -75,7 +75,8 @@ def test_clocks_of_an_answered_turn() -> None:
     ("rounds", "tpot_ms"),
     [
         ([searching()], 10.0),
-        ([searching(first_event=None)], 10.0),  # counts as one token
+        ([searching(first_event=None)], None),  # parsers hold back how a call begins
+        ([answering(first_event=None)], pytest.approx(120 / 11)),  # counts as one token
         ([searching(first_event=3)], 12.5),
         ([searching(count=1)], None),
         ([at_once()], None),
