@@ -19,12 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from ragevalkit.errors import InputError
 
 FILE_NAME = "ragevalkit.toml"
-_OURS = frozenset({"name", "built_in"})
+_OURS = frozenset({"name", "built_in", "folder"})
 """Fields of a profile that no file sets."""
 
 BUILT_IN = {
     "baseline": "an extractive answerer without a model; every model should beat it",
     "mock": "scripted replies with exact timings and faults",
+    "local": "a very small model in llama.cpp on this processor: real faults, weak answers",
 }
 """Names of the endpoints that come with the tool, and what they are."""
 
@@ -69,6 +70,8 @@ class Profile(BaseModel):
     serve: str | None = None
     """The command that starts this server."""
     built_in: bool = False
+    folder: Path | None = Field(default=None, exclude=True)
+    """Folder of the file that holds it, where `serve` runs; no record keeps it."""
 
     @field_validator("base_url")
     @classmethod
@@ -150,7 +153,7 @@ def load_profiles() -> dict[str, Profile]:
                 where = f"{path}: endpoints.{name}"
                 if ours := _OURS & fields.keys():
                     raise InputError(f"{where}: unknown field '{min(ours)}'")
-                profiles[name] = _validated({"name": name, **fields}, where)
+                profiles[name] = _validated({"name": name, "folder": path.parent, **fields}, where)
     return profiles
 
 
