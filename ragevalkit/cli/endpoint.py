@@ -1,4 +1,7 @@
-"""`ragevalkit endpoint`: list the endpoints that are known."""
+"""`ragevalkit endpoint`: the endpoints that are known, what each is, and starting one.
+
+`list` is here; `probe` and `serve` have files of their own.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,16 @@ from typing import Annotated
 
 import typer
 
+from ragevalkit.cli import endpoint_probe, endpoint_serve
 from ragevalkit.cli.output import print_json
 
 app = typer.Typer(
-    help="Endpoints: list the known ones.", no_args_is_help=True, rich_markup_mode=None
+    help="Endpoints: list the known ones, find out what one is, start one's server.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
-
-
-@app.callback()
-def _group() -> None:
-    """Endpoints: list the known ones."""
+app.command("probe")(endpoint_probe.command)
+app.command("serve")(endpoint_serve.serve)
 
 
 @app.command("list")
@@ -24,7 +27,7 @@ def list_endpoints(
 ) -> None:
     """List the built-in endpoints and the profiles of ragevalkit.toml."""
     from ragevalkit.endpoint.profile import BUILT_IN, load_profiles
-    from ragevalkit.report.tables import endpoints_table
+    from ragevalkit.report.endpoints import endpoints_table
     from ragevalkit.report.terminal import print_table
 
     profiles = load_profiles()

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ragevalkit.standin.dialect import Dialect, UsageOn
+from ragevalkit.standin.habits import Habits
 
 if TYPE_CHECKING:
     from ragevalkit.standin.request import ChatRequest
@@ -145,11 +146,12 @@ Event = Wait | Open | Delta | Raw | Finish | Respond | Silence | Cut | End | Str
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """What an endpoint calls itself and how it spells its chunks."""
+    """What an endpoint calls itself, how it spells its chunks, and what it does with requests."""
 
     model: str
     """Name in `/v1/models` and in every chunk."""
     dialect: Dialect = field(default_factory=Dialect)
+    habits: Habits = field(default_factory=Habits)
 
 
 class Brain(Protocol):

@@ -6,6 +6,7 @@ Public: `Mock`. The scenario format is documented in `ragevalkit.standin.scenari
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from ragevalkit.standin.dialect import Dialect
 from ragevalkit.standin.events import (
@@ -25,6 +26,7 @@ from ragevalkit.standin.events import (
     Wait,
     Wire,
 )
+from ragevalkit.standin.heeding import PrefixCache, heeded
 from ragevalkit.standin.request import ChatRequest, read_conversation
 from ragevalkit.standin.rulebook import Chosen, Rulebook
 from ragevalkit.standin.scenario import Scenario
@@ -48,12 +50,17 @@ _AS_DELTAS = {"calls": "deltas", "finish_chunk": True, "ping_ms": 0.0}
 
 
 class Mock:
-    """A brain that follows a scenario; it remembers only how often its rules were used."""
+    """A brain that follows a scenario.
+
+    It remembers how often its rules were used and, with a prefix cache, which prompts it saw.
+    """
 
     def __init__(self, scenario: Scenario) -> None:
         self._rules = Rulebook(scenario)
         self._models = scenario.models
-        self.wire = Wire(scenario.model, scenario.wire)
+        self._habits = scenario.habits.over(scenario.wire.engine)
+        self._prefixes = PrefixCache()
+        self.wire = Wire(scenario.model, scenario.wire, self._habits)
         self._unstreamed = scenario.wire.model_copy(update=_AS_DELTAS)
 
     def models(self) -> Respond | Silence | None:
@@ -64,6 +71,11 @@ class Mock:
         """The events of the first rule that matches, with the fault and timing laid over it."""
         now = read_conversation(request.messages)
         chosen = self._rules.choose(request, now)
+        cached = self._prefixes.take(request) if self._habits.prefix_cache else 0
+        reply = heeded(chosen.reply, request.wishes, self._habits)
+        if cached and not reply.cached_tokens:
+            reply = reply.model_copy(update={"cached_tokens": cached})
+        chosen = replace(chosen, reply=reply)
         dialect = self.wire.dialect if request.stream else self._unstreamed
         said = steps(chosen.reply, dialect, now, len(request.messages))
         return _timed(_broken(said, chosen, dialect), chosen.timing, dialect)

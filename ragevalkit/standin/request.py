@@ -1,19 +1,21 @@
 """One chat-completions request as a model sees it: messages, tools and limits, and nothing else.
 
-Public: `BadRequest`, `ChatRequest`, `parse_request`, `text_of`, `Passage`, `Conversation`,
-`read_conversation`.
+Public: `BadRequest`, `ChatRequest`, `parse_request`, `prompt_tokens`, `text_of`, `Passage`,
+`Conversation`, `read_conversation`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
 from ragevalkit.standin.events import count_tokens
+from ragevalkit.standin.habits import Habits, Wishes, read_wishes
 
+_HABITS = Habits()
 _TOOL_ROLES = ("tool", "function")
 
 
@@ -43,10 +45,11 @@ class ChatRequest:
     """The sampling seed; an agent sends another one for each repeat of a question."""
     timings_per_token: bool = False
     """llama.cpp's: its timings on every chunk."""
+    wishes: Wishes = field(default_factory=Wishes)
 
 
-def parse_request(body: bytes) -> ChatRequest:
-    """Read the body of `POST /v1/chat/completions`.
+def parse_request(body: bytes, habits: Habits = _HABITS) -> ChatRequest:
+    """Read the body of `POST /v1/chat/completions`, as an engine of these habits does.
 
     Unknown fields are ignored, as most servers do. Raises `BadRequest`.
     """
@@ -65,30 +68,45 @@ def parse_request(body: bytes) -> ChatRequest:
             raise BadRequest(f"'{where}' must be an object with a 'role'.", where)
     if data.get("n") not in (None, 1):
         raise BadRequest("'n' must be 1.", "n")
+    for name, words in habits.rejects.items():
+        if name in data:
+            raise BadRequest(words, name)
     options = data.get("stream_options") or {}
     if not isinstance(options, dict):
         raise BadRequest("'stream_options' must be an object.", "stream_options")
     seed = data.get("seed")
     tools = _tool_names(data.get("tools"))
-    prompt = sum(4 + _message_tokens(message) for message in messages)
-    if tools:
+    prompt = prompt_tokens(messages)
+    if tools and habits.tools_in_prompt:
         prompt += count_tokens(orjson.dumps(data["tools"]).decode())
     return ChatRequest(
         messages=messages,
-        tools=frozenset() if data.get("tool_choice") == "none" else tools,
+        tools=frozenset() if _are_barred(data, habits) else tools,
         stream=data.get("stream") is True,
         include_usage=options.get("include_usage") is True,
         continuous_usage=options.get("continuous_usage_stats") is True,
         token_ids=data.get("return_token_ids") is True,
-        max_tokens=_budget(data),
+        max_tokens=_budget(data, habits),
         prompt_tokens=prompt,
         seed=seed if isinstance(seed, int) and not isinstance(seed, bool) else None,
         timings_per_token=data.get("timings_per_token") is True,
+        wishes=read_wishes(data, habits),
     )
 
 
-def _budget(data: Mapping[str, Any]) -> int | None:
-    for name in ("max_completion_tokens", "max_tokens"):
+def prompt_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Tokens of the messages, with four for the frame of each."""
+    return sum(4 + _message_tokens(message) for message in messages)
+
+
+def _are_barred(data: Mapping[str, Any], habits: Habits) -> bool:
+    """Whether the model is shown no tools, since none may be called or they are dropped."""
+    none = data.get("tool_choice") == "none" and "none" in habits.tool_choice
+    return none or not habits.tools_in_prompt
+
+
+def _budget(data: Mapping[str, Any], habits: Habits) -> int | None:
+    for name in habits.budget:
         limit = data.get(name)
         if limit is None:
             continue

@@ -15,6 +15,9 @@ seed = 0                        # for every and probability
 engine = "vllm"                 # sglang | llamacpp | trtllm | ollama | lmstudio | openrouter
 reasoning_field = "reasoning"   # each key overrides the engine's
 
+[habits]                        # the table of all keys: `ragevalkit.standin.habits`
+grammar = ["response_format"]   # each key overrides the engine's
+
 [timing]                        # for rules without their own; milliseconds, all optional
 headers_ms = 5                  # arrival to headers
 first_token_ms = 30             # arrival to the first token
@@ -92,6 +95,7 @@ from pydantic import Field, ValidationError
 
 from ragevalkit.errors import InputError
 from ragevalkit.standin.dialect import Dialect, Table
+from ragevalkit.standin.habits import Habits
 from ragevalkit.standin.script import ModelsFault, Rule, Timing
 
 
@@ -101,6 +105,7 @@ class Scenario(Table):
     model: Annotated[str, Field(min_length=1)] = "mock"
     seed: int = 0
     wire: Dialect = Dialect()
+    habits: Habits = Habits()
     timing: Timing = Timing()
     models: ModelsFault | None = None
     rules: list[Rule] = Field(default_factory=list)

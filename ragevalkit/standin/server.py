@@ -61,13 +61,21 @@ class _Endpoint:
             return _respond(instead)
         if isinstance(instead, Silence):
             await _forever()
-        model = {"id": self._brain.wire.model, "object": "model", "owned_by": "ragevalkit"}
-        return _json(200, orjson.dumps({"object": "list", "data": [{**model, "created": 0}]}))
+        habits = self._brain.wire.habits
+        model = {"id": self._brain.wire.model, "object": "model", "owned_by": habits.owned_by}
+        entry = {**model, "created": 0, **habits.entry}
+        return _json(200, orjson.dumps({"object": "list", "data": [entry]}))
+
+    async def page(self, request: web.Request) -> web.StreamResponse:
+        page = self._brain.wire.habits.pages.get(request.path)
+        if page is None:
+            return _json(404, error_body(f"There is no {request.path}.", "not_found_error", 404))
+        return _json(200, to_json(page))
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
         pace = _Pace()
         try:
-            asked = parse_request(await request.read())
+            asked = parse_request(await request.read(), self._brain.wire.habits)
         except BadRequest as error:
             kind = "invalid_request_error"
             return _json(400, error_body(str(error), kind, param=error.param))
@@ -87,6 +95,15 @@ class _Endpoint:
     ) -> web.StreamResponse:
         chunks = ChunkWriter(self._brain.wire, asked, reply_id, int(time.time()))
         response = web.StreamResponse(headers=_STREAM_HEADERS)
+        held: list[bytes] = []
+
+        async def send(writes: list[bytes]) -> None:
+            if not self._brain.wire.habits.streams:
+                held.extend(writes)
+                return
+            for write in writes:
+                await response.write(write)
+
         for event in events:
             if isinstance(event, Wait):
                 chunks.waited(event.ms)
@@ -96,8 +113,7 @@ class _Endpoint:
                 return _respond(event)
             if not response.prepared and not isinstance(event, Cut | Silence):
                 await response.prepare(request)
-                for write in chunks.start(event):
-                    await response.write(write)
+                await send(chunks.start(event))
             match event:
                 case Silence():
                     await _silence(response, event)
@@ -109,11 +125,12 @@ class _Endpoint:
                     return response
                 case End():
                     break
-            for write in chunks.render(event):
-                await response.write(write)
+            await send(chunks.render(event))
             await asyncio.sleep(0)
             if isinstance(event, StreamError):
                 break
+        if held:
+            await response.write(b"".join(held))
         await response.write_eof()
         return response
 
@@ -194,6 +211,7 @@ def application(brain: Brain) -> web.Application:
     app.router.add_post("/v1/chat/completions", endpoint.chat)
     app.router.add_get("/v1/models", endpoint.models)
     app.router.add_get("/health", endpoint.health)
+    app.router.add_get("/{path:.*}", endpoint.page)
     return app
 
 

@@ -13,6 +13,7 @@ from standin.wires import EVERYTHING, QUESTION, USAGE, chunks, deltas, read_back
 
 from ragevalkit.standin.dialect import PRESETS, Dialect
 from ragevalkit.standin.events import count_tokens
+from ragevalkit.standin.request import prompt_tokens
 
 THOUGHT, SECOND_THOUGHT = "Two searches, to be sure.", "Found both."
 ANSWER = "It is 24 V and 3 kg – «both»."
@@ -158,10 +159,11 @@ def test_llamacpp(tmp_path: Path) -> None:
     assert all(chunk["system_fingerprint"] == "b11434-mock" for chunk in others)
     assert not any("timings" in chunk for chunk in others)
     tokens = count_tokens(SECOND_THOUGHT) + count_tokens(ANSWER)
-    assert last["usage"]["prompt_tokens_details"] == {"cached_tokens": 0}
+    cached = last["usage"]["prompt_tokens_details"]["cached_tokens"]
+    assert cached == prompt_tokens(QUESTION)
     assert last["timings"] == {
-        "cache_n": 0,
-        "prompt_n": last["usage"]["prompt_tokens"],
+        "cache_n": cached,
+        "prompt_n": last["usage"]["prompt_tokens"] - cached,
         "prompt_ms": 20,
         "predicted_n": tokens,
         "predicted_ms": tokens - 1,

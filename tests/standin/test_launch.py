@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ragevalkit.errors import EndpointUnusable, InputError
-from ragevalkit.standin import NAMES, launch, start
+from ragevalkit.standin import launch, start
 
 ROOT = Path(launch.__file__).parents[2]
 
@@ -40,7 +40,7 @@ def gone(pid: int, seconds: float = 30) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", launch.WEIGHTLESS)
 def test_starts_and_closes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with start(name) as endpoint:
@@ -66,7 +66,7 @@ def test_bad_usage(tmp_path: Path) -> None:
         start("mock", path)
     with pytest.raises(InputError, match="a scenario is for mock"):
         start("baseline", path)
-    with pytest.raises(InputError, match="choose one of baseline, mock"):
+    with pytest.raises(InputError, match="choose one of baseline, mock, local"):
         start("gpt")
 
 
