@@ -18,7 +18,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def wilson(k: float, n: float, confidence: float = 0.95) -> Interval | None:
+def wilson(k: float, n: float, level: float = 0.95) -> Interval | None:
     """Wilson's score interval of the rate k/n; None where n is 0.
 
     Real k and n are allowed, for effective sample sizes.
@@ -30,7 +30,7 @@ def wilson(k: float, n: float, confidence: float = 0.95) -> Interval | None:
         return None
     if not 0 <= k <= n:
         raise ValueError(f"k must lie between 0 and n, got {k} of {n}")
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = NormalDist().inv_cdf((1 + level) / 2)
     rate = k / n
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
@@ -40,9 +40,7 @@ def wilson(k: float, n: float, confidence: float = 0.95) -> Interval | None:
     return Interval(low, high)
 
 
-def clustered_wilson(
-    clusters: Iterable[Sequence[float]], confidence: float = 0.95
-) -> Interval | None:
+def clustered_wilson(clusters: Iterable[Sequence[float]], level: float = 0.95) -> Interval | None:
     """Wilson's interval at the effective sample size n / design effect.
 
     Args:
@@ -54,7 +52,7 @@ def clustered_wilson(
         return None
     rate = sum(map(sum, filled)) / n
     effective = n / design_effect(filled)
-    return wilson(rate * effective, effective, confidence)
+    return wilson(rate * effective, effective, level)
 
 
 def design_effect(clusters: Sequence[Sequence[float]]) -> float:

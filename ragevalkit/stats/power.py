@@ -21,6 +21,8 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from ragevalkit.stats.paired import tango_score
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -57,6 +59,7 @@ def mcnemar_power(
     if pairs == 0 or discordant == 0:
         return 0.0
     import numpy as np
+    from scipy.special import bdtr
 
     share = min(1.0, (1 + abs(difference) / discordant) / 2)
     counts = _likely(pairs, discordant)
@@ -66,7 +69,7 @@ def mcnemar_power(
         return 0.0
     counts, most = counts[able], most[able]
     # significant where at most `most` went against the difference, or at most `most` with it
-    rejected = _at_most(most, counts, 1 - share) + _at_most(most, counts, share)
+    rejected = bdtr(most, counts, 1 - share) + bdtr(most, counts, share)
     return min(1.0, float(_binomial(counts, pairs, discordant) @ rejected))
 
 
@@ -132,7 +135,7 @@ def non_inferiority_power(
     weights = np.where(
         possible, _binomial(lost_all, np.broadcast_to(counts[:, None], won.shape), 0.5), 0.0
     )
-    shown = _tango(won, lost_all, pairs, -margin) > NormalDist().inv_cdf(1 - significance)
+    shown = tango_score(won, lost_all, pairs, -margin) > NormalDist().inv_cdf(1 - significance)
     by_count = (weights * (shown & possible)).sum(axis=1)
     return min(1.0, float(_binomial(counts, pairs, discordant) @ by_count))
 
@@ -204,43 +207,16 @@ def _most_against(count: int, significance: float) -> int:
     """
     if 2 * 0.5**count > significance:
         return -1
+    from scipy.special import bdtr
+
     # about where it lies; each step from there is decided by the exact tail
     z = NormalDist().inv_cdf(1 - significance / 2)
     most = max(0, math.floor(count / 2 - z * math.sqrt(count) / 2))
-    while 2 * _tail(most + 1, count) <= significance:
+    while 2 * bdtr(most + 1, count, 0.5) <= significance:
         most += 1
-    while most >= 0 and 2 * _tail(most, count) > significance:
+    while most >= 0 and 2 * bdtr(most, count, 0.5) > significance:
         most -= 1
     return most
-
-
-def _tail(most: int, count: int) -> float:
-    """P(X <= most) for `count` tosses of a fair coin."""
-    term = math.exp(_log_choose(count, most) - count * math.log(2))
-    total = 0.0
-    for k in range(most, -1, -1):
-        total += term
-        term *= k / (count - k + 1)
-        if term < total * 1e-17:
-            break
-    return total
-
-
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-
-def _at_most(k: Any, n: Any, p: float) -> Any:
-    """P(X <= k) of the binomial, element by element; what is unlikely for all n is left out."""
-    import numpy as np
-
-    mean = float(n.min()) * p
-    first = max(0, math.floor(mean - _SPREAD * math.sqrt(mean * (1 - p)) - 2))
-    last = int(k.max())
-    if last < first:
-        return np.zeros(len(k))
-    x = np.arange(first, last + 1)[None, :]
-    return np.where(x <= k[:, None], _binomial(x, n[:, None], p), 0.0).sum(axis=1)
 
 
 def _binomial(k: Any, n: Any, p: float) -> Any:
@@ -267,22 +243,6 @@ def _log_factorial_table(size: int) -> Array:
     import numpy as np
 
     return np.array([math.lgamma(k + 1) for k in range(size + 1)])
-
-
-def _tango(won: Any, lost: Any, pairs: int, difference: float) -> Any:
-    """Tango's score statistic of H0: rate difference = `difference`, upwards."""
-    import numpy as np
-
-    # the share lost under H0 is the larger root of a q² + b q + c
-    a = 2.0 * pairs
-    b = -won - lost + (2.0 * pairs - won + lost) * difference
-    c = -lost * difference * (1 - difference)
-    share = (np.sqrt(np.maximum(b * b - 4 * a * c, 0.0)) - b) / (2 * a)
-    variance = pairs * (2 * share + difference * (1 - difference))
-    excess = won - lost - pairs * difference
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = excess / np.sqrt(np.maximum(variance, 0.0))
-    return np.where(variance > 1e-12, statistic, np.where(excess > 0, np.inf, 0.0))
 
 
 def _pairs(enough: Callable[[int], bool]) -> int | None:
