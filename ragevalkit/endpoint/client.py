@@ -42,6 +42,8 @@ _HEADERS = {
     "accept-encoding": "identity",
     "content-type": "application/json",
 }
+_MOST_GIVEN_UP = 2
+"""After so many kept connections in a row that the server had closed, none is kept any more."""
 _UNUSABLE = frozenset(
     {
         RoundState.REFUSED,
@@ -93,6 +95,8 @@ class ChatClient:
         """What is asked for beyond the completion; may be set between requests."""
         self.proven = False
         """Whether the endpoint has completed a request."""
+        self._given_up = 0
+        """Kept connections in a row that the server had closed."""
         self._retries = retries or Retries()
         self._timeouts = timeouts or Timeouts()
         limits = httpx2.Limits(
@@ -116,6 +120,11 @@ class ChatClient:
 
     async def close(self) -> None:
         await self._openai.close()
+
+    @property
+    def _closes(self) -> bool:
+        """Whether this server closes its connections whatever it promises, as llama.cpp does."""
+        return self._given_up >= _MOST_GIVEN_UP
 
     @staticmethod
     def unusable(fault: Fault) -> bool:
@@ -185,6 +194,8 @@ class ChatClient:
                 attempts.append(attempt_record(len(attempts) + 1, reader, clock, fault))
                 if fault is None:
                     self.proven = True
+                    if len(attempts) == 1 and not self._closes:
+                        self._given_up = 0
                     break
                 if not self.proven:
                     if (asked_for_less := self._ask_for_less(body, content, fault)) is not None:
@@ -194,6 +205,7 @@ class ChatClient:
                         raise EndpointUnusable(self.explain(fault))
                 if self.proven and fault.closed and len(attempts) == 1:
                     # a kept connection that the server had given up; a new one is asked at once
+                    self._given_up += 1
                     attempts[-1].waited_s = 0.0
                     continue
                 if not fault.retryable or retries == self._retries.most:
@@ -268,7 +280,11 @@ class ChatClient:
                 stream=True,
                 stream_cls=AsyncStream[object],
                 options={
-                    "headers": {**_HEADERS, **_identity(self._key)},
+                    "headers": {
+                        **_HEADERS,
+                        **_identity(self._key),
+                        **({"connection": "close"} if self._closes else {}),
+                    },
                     "timeout": self._timeout,
                 },
             )

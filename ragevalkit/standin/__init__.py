@@ -1,4 +1,5 @@
-"""The endpoints that come with the tool: `baseline` answers by extraction, `mock` by script.
+"""The endpoints that come with the tool: `baseline` answers by extraction, `mock` by script,
+`local` by a small model in llama.cpp.
 
 Public: `start(name, scenario=None)` and what it gives, `Standin`.
 """

@@ -1,7 +1,8 @@
-"""`python -m ragevalkit.standin baseline|mock`: one built-in endpoint in this process.
+"""`python -m ragevalkit.standin baseline|mock|local`: one built-in endpoint in this process.
 
 Prints `{"port": ..., "model": ...}` on one line once it listens, and ends when standard input
-does (`--stay`: when interrupted). Exit status 2: a bad scenario or a port that is taken.
+does (`--stay`: when interrupted). Exit status 2: a bad scenario, a port that is taken, or
+something that isn't installed.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         threading.Thread(target=_end_with_stdin, daemon=True).start()
     try:
-        asyncio.run(_serve(_brain(options.name, options.scenario), options.port))
+        _serve(options.name, options.scenario, options.port)
     except KeyboardInterrupt:
         return 130
     except (InputError, OSError) as error:
@@ -55,13 +56,20 @@ def _brain(name: str, scenario: Path | None) -> Brain:
     return Mock(load_scenario(scenario))
 
 
-async def _serve(brain: Brain, port: int) -> None:
+def _serve(name: str, scenario: Path | None, port: int) -> None:
+    if name == "local":
+        from ragevalkit.standin import local
+
+        local.serve(port, lambda taken: _greet(taken, local.MODEL))
+        return
     from ragevalkit.standin.server import serve
 
-    def ready(taken: int) -> None:
-        print(json.dumps({"port": taken, "model": brain.wire.model}), flush=True)
+    brain = _brain(name, scenario)
+    asyncio.run(serve(brain, port, lambda taken: _greet(taken, brain.wire.model)))
 
-    await serve(brain, port, ready)
+
+def _greet(port: int, model: str) -> None:
+    print(json.dumps({"port": port, "model": model}), flush=True)
 
 
 def _end_with_stdin() -> None:

@@ -10,7 +10,8 @@ them. Without an engine the defaults hold: the script is said as it stands.
 | budget | both names | fields by which the output budget is heeded; others are ignored |
 | tool_choice | ["none"] | of "none" and "required", those that are obeyed |
 | grammar | [] | where the output is held to a schema: "response_format", "required" (calls |
-| | | that are required), "strict" (calls of a tool with `strict: true`) |
+| | | that are required), "strict" (calls of a tool with `strict: true`); and to a |
+| | | pattern: "structured_outputs" (its `regex`), "regex", "grammar" (llama.cpp's) |
 | thinking | [] | fields that limit the scripted reasoning: "enable_thinking", |
 | | | "reasoning_effort", "thinking_token_budget", "reasoning_budget_tokens" |
 | tools_in_prompt | true | false: tools are dropped before the prompt is made |
@@ -43,7 +44,7 @@ Control = Literal[
 HABITS: Mapping[str, Mapping[str, Any]] = {
     "vllm": {
         "tool_choice": ["none", "required"],
-        "grammar": ["response_format", "strict"],
+        "grammar": ["response_format", "strict", "structured_outputs"],
         "thinking": ["enable_thinking", "reasoning_effort", "thinking_token_budget"],
         "prefix_cache": True,
         "cache_off": ["cache_salt"],
@@ -53,7 +54,7 @@ HABITS: Mapping[str, Mapping[str, Any]] = {
     },
     "sglang": {
         "tool_choice": ["none", "required"],
-        "grammar": ["response_format", "required", "strict"],
+        "grammar": ["response_format", "required", "strict", "regex"],
         "thinking": ["enable_thinking", "reasoning_effort"],
         "prefix_cache": True,
         "cache_off": ["cache_salt"],
@@ -63,7 +64,7 @@ HABITS: Mapping[str, Mapping[str, Any]] = {
     },
     "llamacpp": {
         "tool_choice": ["none", "required"],
-        "grammar": ["response_format", "required", "strict"],
+        "grammar": ["response_format", "required", "strict", "grammar"],
         "thinking": ["enable_thinking", "reasoning_effort", "reasoning_budget_tokens"],
         "prefix_cache": True,
         "cache_off": ["cache_prompt"],
@@ -104,7 +105,9 @@ class Habits(Table):
 
     budget: list[BudgetName] = ["max_completion_tokens", "max_tokens"]
     tool_choice: list[Literal["none", "required"]] = ["none"]
-    grammar: list[Literal["response_format", "required", "strict"]] = []
+    grammar: list[
+        Literal["response_format", "required", "strict", "structured_outputs", "regex", "grammar"]
+    ] = []
     thinking: list[Control] = []
     tools_in_prompt: bool = True
     prefix_cache: bool = False
@@ -127,6 +130,8 @@ class Wishes:
 
     schema: Mapping[str, Any] | None = None
     """Of `response_format`."""
+    pattern: str | None = None
+    """A regular expression or a grammar, where such are heeded."""
     tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Functions offered, by name, in their order."""
     required: bool = False
@@ -144,6 +149,7 @@ def read_wishes(data: Mapping[str, Any], habits: Habits) -> Wishes:
     salt = data.get("cache_salt") if "cache_salt" in habits.cache_off else None
     return Wishes(
         schema=_schema(data.get("response_format")),
+        pattern=_pattern(data, habits),
         tools=tools,
         required=bool(tools)
         and data.get("tool_choice") == "required"
@@ -160,6 +166,17 @@ def _schema(response_format: Any) -> Mapping[str, Any] | None:
     json_schema = response_format.get("json_schema")
     schema = json_schema.get("schema") if isinstance(json_schema, dict) else None
     return schema if isinstance(schema, dict) else None
+
+
+def _pattern(data: Mapping[str, Any], habits: Habits) -> str | None:
+    outputs = data.get("structured_outputs")
+    given = {
+        "structured_outputs": outputs.get("regex") if isinstance(outputs, dict) else None,
+        "regex": data.get("regex"),
+        "grammar": data.get("grammar"),
+    }
+    heeded = (given[name] for name in given if name in habits.grammar)
+    return next((pattern for pattern in heeded if isinstance(pattern, str)), None)
 
 
 def _thinking(data: Mapping[str, Any], habits: Habits) -> int | None:

@@ -5,6 +5,7 @@ Public: `heeded`, `example`, `PrefixCache`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
@@ -15,6 +16,9 @@ from ragevalkit.standin.events import pieces
 from ragevalkit.standin.habits import Habits, Wishes
 from ragevalkit.standin.request import ChatRequest, prompt_tokens
 from ragevalkit.standin.script import Reply, ScriptedCall
+
+_LITERAL = re.compile(r'(?:root ::= ")?([A-Za-z0-9]+)"?')
+"""A pattern that allows one text alone; any other allows what is scripted."""
 
 
 def heeded(reply: Reply, wishes: Wishes, habits: Habits) -> Reply:
@@ -28,6 +32,8 @@ def heeded(reply: Reply, wishes: Wishes, habits: Habits) -> Reply:
         changes["answer"] = ""
     if calls:
         changes["calls"] = [_held(call, wishes, habits) for call in calls]
+    elif wishes.pattern is not None and (literal := _LITERAL.fullmatch(wishes.pattern)):
+        changes["answer"] = literal[1]
     elif wishes.schema is not None and "response_format" in habits.grammar:
         changes["answer"] = _literal(example(wishes.schema))
     return reply.model_copy(update=changes) if changes else reply

@@ -1,6 +1,6 @@
 """Start a built-in endpoint in a child process that can't outlive its parent.
 
-Public: `NAMES`, `Standin`, `start`.
+Public: `NAMES`, `WEIGHTLESS`, `Standin`, `start`.
 
 The child reads standard input, a pipe that only its parent holds: the pipe ends with the parent,
 even one that is killed, and the child with it. (PR_SET_PDEATHSIG isn't used: it follows the
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -23,8 +24,10 @@ from typing import IO, Self
 
 from ragevalkit.errors import EndpointUnusable, InputError
 
-NAMES = ("baseline", "mock")
-"""Endpoints that come with the tool and need no weights."""
+WEIGHTLESS = ("baseline", "mock")
+"""Built-in endpoints that need nothing but this package."""
+NAMES = (*WEIGHTLESS, "local")
+"""All built-in endpoints; `local` needs the extra of that name and a package with weights."""
 
 _START_S = 30.0
 _STOP_S = 5.0
@@ -69,15 +72,19 @@ class Standin:
         self.close()
 
 
-def start(name: str, scenario: Path | None = None, *, timeout_s: float = _START_S) -> Standin:
+def start(
+    name: str, scenario: Path | None = None, *, port: int = 0, timeout_s: float = _START_S
+) -> Standin:
     """Start the endpoint `name`, with a scenario file for `mock`, and wait until it listens.
+
+    Port 0 takes a free one.
 
     Raises `InputError` for a bad name or scenario, `EndpointUnusable` where the child dies or
     doesn't listen within `timeout_s` seconds.
     """
     if name not in NAMES:
         raise InputError(f"no built-in endpoint {name!r}: choose one of {', '.join(NAMES)}")
-    command = [sys.executable, "-P", "-m", "ragevalkit.standin", name]
+    command = [sys.executable, "-P", "-m", "ragevalkit.standin", name, "--port", str(port)]
     if scenario is not None:
         if name != "mock":
             raise InputError(f"a scenario is for mock, not for {name}")
@@ -138,6 +145,8 @@ def _first_line(
 
 
 def _obituary(status: int, stderr: IO[bytes]) -> str:
+    if status == -signal.SIGILL:
+        return "llama.cpp was built for processors with AVX2 and FMA, which this one lacks"
     stderr.seek(0)
     lines = stderr.read().decode(errors="replace").splitlines()[-_ERROR_LINES:]
     said = "; ".join(line.strip() for line in lines if line.strip()) or "it said nothing"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ragevalkit.standin.costs import Meter
 from ragevalkit.standin.dialect import Dialect
 from ragevalkit.standin.events import (
     Arguments,
@@ -60,6 +61,7 @@ class Mock:
         self._models = scenario.models
         self._habits = scenario.habits.over(scenario.wire.engine)
         self._prefixes = PrefixCache()
+        self._meter = Meter(scenario.costs, self._habits)
         self.wire = Wire(scenario.model, scenario.wire, self._habits)
         self._unstreamed = scenario.wire.model_copy(update=_AS_DELTAS)
 
@@ -75,7 +77,8 @@ class Mock:
         reply = heeded(chosen.reply, request.wishes, self._habits)
         if cached and not reply.cached_tokens:
             reply = reply.model_copy(update={"cached_tokens": cached})
-        chosen = replace(chosen, reply=reply)
+        timing = self._meter.timing(request, chosen.timing, cached)
+        chosen = replace(chosen, reply=reply, timing=timing)
         dialect = self.wire.dialect if request.stream else self._unstreamed
         said = steps(chosen.reply, dialect, now, len(request.messages))
         return _timed(_broken(said, chosen, dialect), chosen.timing, dialect)

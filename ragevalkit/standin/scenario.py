@@ -18,6 +18,9 @@ reasoning_field = "reasoning"   # each key overrides the engine's
 [habits]                        # the table of all keys: `ragevalkit.standin.habits`
 grammar = ["response_format"]   # each key overrides the engine's
 
+[costs]                         # the table of all keys: `ragevalkit.standin.costs`
+tools_ms = 57                   # of the first token, where a request offers tools
+
 [timing]                        # for rules without their own; milliseconds, all optional
 headers_ms = 5                  # arrival to headers
 first_token_ms = 30             # arrival to the first token
@@ -94,6 +97,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from ragevalkit.errors import InputError
+from ragevalkit.standin.costs import Costs
 from ragevalkit.standin.dialect import Dialect, Table
 from ragevalkit.standin.habits import Habits
 from ragevalkit.standin.script import ModelsFault, Rule, Timing
@@ -106,6 +110,7 @@ class Scenario(Table):
     seed: int = 0
     wire: Dialect = Dialect()
     habits: Habits = Habits()
+    costs: Costs = Costs()
     timing: Timing = Timing()
     models: ModelsFault | None = None
     rules: list[Rule] = Field(default_factory=list)

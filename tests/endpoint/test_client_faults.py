@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -320,6 +321,35 @@ def test_a_kept_connection_that_the_server_closed(serve: Callable[[Answers], str
     round_ = asyncio.run(ask(serve([GOOD, [], GOOD])))
     assert seen(round_) == ([R.UNREACHABLE, D], [None, 200])
     assert round_.attempts[0].waited_s == 0
+
+
+def test_a_server_that_never_keeps_a_connection() -> None:
+    """llama.cpp promises to keep connections and closes them after each streamed reply."""
+    heads: list[bytes] = []
+
+    async def serve_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        length = next(line for line in head.split(b"\r\n") if line.startswith(b"content-length"))
+        await reader.readexactly(int(length.partition(b":")[2]))
+        heads.append(head)
+        events = b"".join(GOOD).partition(b"\r\n\r\n")[2]
+        kept = b"close" if b"connection: close" in head else b"keep-alive"
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: %s\r\n"
+            b"Content-Length: %d\r\n\r\n%s" % (kept, len(events), events)
+        )
+        with contextlib.suppress(asyncio.CancelledError):
+            await reader.read(1)  # the next request, or the client's end
+        writer.close()
+
+    async def ask() -> list[int]:
+        server = await asyncio.start_server(serve_once, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        async with server, asking(url, most=0) as client:
+            return [len((await client.complete(BODY, [], 0)).attempts) for _ in range(5)]
+
+    assert asyncio.run(ask()) == [1, 2, 2, 1, 1]
+    assert [b"connection: close" in head for head in heads] == [False] * 2 + [True] * 3
 
 
 @pytest.mark.parametrize(("after", "content"), [(0, ""), (2, "one two")])

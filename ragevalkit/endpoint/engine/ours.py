@@ -21,7 +21,8 @@ class Ours(BaseModel):
     finished: int = 0
     """Requests that were read to their end: the engine must have counted each."""
     sent: int = 0
-    """All requests, also those that failed, were retried or cut off: it may have counted them."""
+    """All requests that reached the server, also those that failed, were retried or cut off: it may
+    have counted them."""
     untold: int = 0
     """Finished requests whose tokens the server didn't say."""
     prompt_tokens: int = 0
@@ -37,8 +38,9 @@ class Ours(BaseModel):
         """Take the rounds of one turn."""
         self.turns += 1
         for round_ in rounds:
+            reached = [a for a in round_.attempts if a.state is not RoundState.UNREACHABLE]
             # a round that ended in the server's error was followed by a control request
-            self.sent += len(round_.attempts) + (round_.state is RoundState.SERVER_ERROR)
+            self.sent += len(reached) + (round_.state is RoundState.SERVER_ERROR)
             if round_.state is not RoundState.DONE:
                 continue
             self.finished += 1

@@ -20,16 +20,20 @@ _IF_NO = {
     "calls": "calls are left in the text: is the server's tool parser on?",
     "call_stream": "calls come whole: their tokens have no times of their own",
     "call_ids": "calls come without ids: they are made up, and told apart by their place",
+}
+"""What follows from a check's `no` for the turns of a run."""
+
+_IF_NO_FOR_BENCHES = {
     "tool_choice_none": "tool_choice none is ignored",
     "tool_choice_required": "tool_choice required is ignored",
     "grammar_json": "response_format is accepted and ignored: no grammar is engaged",
     "grammar_strict": "strict: true is accepted and ignored: calls are not held to their schema",
     "cache_off": "a request can't keep the prefix cache out: repeated prompts are measured warm",
 }
-"""What follows from a check's `no`."""
+"""The same for what only benches ask for."""
 
-_IF_NOT_SUPPORTED = {
-    "calls": "the server rejects tools",
+_IF_NOT_SUPPORTED = {"calls": "the server rejects tools"}
+_IF_NOT_SUPPORTED_FOR_BENCHES = {
     "grammar_json": "the server rejects response_format json_schema",
     "grammar_strict": "the server rejects strict tools",
 }
@@ -80,14 +84,15 @@ class Probe(BaseModel):
             budget_field="max_tokens" if by_old_name else "max_completion_tokens",
         )
 
-    def warnings(self) -> list[str]:
-        """What the findings mean for measurements, a line each."""
-        lines = [
-            line
-            for verdict, table in ((Verdict.NO, _IF_NO), (Verdict.NOT_SUPPORTED, _IF_NOT_SUPPORTED))
-            for check, line in table.items()
-            if self.verdict(check) is verdict
-        ]
+    def run_warnings(self, strict: bool | None) -> list[str]:
+        """What the findings mean for the turns of a run, a line each.
+
+        Args:
+            strict: the profile's.
+        """
+        lines = self._following(_IF_NO, _IF_NOT_SUPPORTED)
+        if strict:
+            lines += self._following({"grammar_strict": _IF_NO_FOR_BENCHES["grammar_strict"]}, {})
         if self.verdict("max_completion_tokens") is self.verdict("max_tokens") is Verdict.NO:
             lines.append("the output budget is ignored under either name: replies may run on")
         if self._holds("thinks") and not any(map(self._holds, _LIMITS)):
@@ -95,10 +100,26 @@ class Probe(BaseModel):
         options = self.options()
         if options.continuous_usage and self.verdict("continuous_usage_of_calls") is Verdict.NO:
             lines.append("a call's first tokens are held back: first-token times of calls are late")
+        return lines
+
+    def warnings(self) -> list[str]:
+        """What they mean for all that can be measured."""
+        lines = self.run_warnings(strict=None)
+        lines += self._following(_IF_NO_FOR_BENCHES, _IF_NOT_SUPPORTED_FOR_BENCHES)
+        options = self.options()
         counted = options.continuous_usage or options.token_ids or options.token_timings
         if self._holds("usage") and not counted:
             lines.append("the tokens of single events aren't known: their counts may be estimated")
         return lines
+
+    def _following(self, if_no: dict[str, str], if_not_supported: dict[str, str]) -> list[str]:
+        tables = ((Verdict.NO, if_no), (Verdict.NOT_SUPPORTED, if_not_supported))
+        return [
+            line
+            for verdict, table in tables
+            for check, line in table.items()
+            if self.verdict(check) is verdict
+        ]
 
     def _holds(self, check: str) -> bool:
         return self.verdict(check) is Verdict.YES

