@@ -1,19 +1,22 @@
 """Evaluate an OpenAI-compatible endpoint as an assistant over documents.
 
-Public: `load_bank(path)`, `run(...)`; they mirror the commands.
+Public: `load_bank(path)`, `run(...)`, `compare(...)`; they mirror the commands.
 `scoring.classify_reply(text)` says what any reply does.
 """
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ragevalkit import scoring
     from ragevalkit.bank import load_bank
+    from ragevalkit.cli.compare import compare
     from ragevalkit.cli.run import run
 
-__all__ = ["__version__", "load_bank", "run", "scoring"]
+__all__ = ["__version__", "compare", "load_bank", "run", "scoring"]
 
 __version__ = "0.1.0"
 
@@ -33,3 +36,20 @@ def __getattr__(name: str) -> Any:
 
         return run
     raise AttributeError(f"module 'ragevalkit' has no attribute '{name}'")
+
+
+class _Package(ModuleType):
+    """A folder of this package is called `compare`, too: its import must not hide the function."""
+
+    @property
+    def compare(self) -> Any:
+        from ragevalkit.cli.compare import compare
+
+        return compare
+
+    @compare.setter
+    def compare(self, folder: ModuleType) -> None:
+        """The import system puts the folder's module here; it is found in `sys.modules`."""
+
+
+sys.modules[__name__].__class__ = _Package
