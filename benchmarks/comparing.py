@@ -254,12 +254,11 @@ def same_endpoints(options: argparse.Namespace) -> list[Result]:
 
 
 def same_table(results: list[Result]) -> Table:
-    columns = ["two runs of", "questions", "repeats", "comparisons", "better or worse", "target"]
-    columns += ["without Holm", "turns as questions", ""]
+    columns = ["two runs of", "repeats", "better or worse", "target", "without Holm"]
     rows = [
         [
             of["kind"],
-            *(f"{of[name]:,}" for name in ("questions", "repeats", "comparisons")),
+            f"{of['repeats']}",
             percent(of["verdict"] / of["comparisons"]),
             f"≤ {percent(MOST_SHARE)}",
             *(percent(of[n] / of["comparisons"]) for n in ("unadjusted", "turns_as_questions")),
@@ -267,7 +266,14 @@ def same_table(results: list[Result]) -> Table:
         ]
         for of in results
     ]
-    return Table("Differences that aren't there", columns, rows, remarks=True)
+    first = results[0]
+    return Table(
+        f"Differences that aren't there: {first['comparisons']:,} comparisons of "
+        f"{first['questions']} questions",
+        [*columns, "turns as questions", ""],
+        rows,
+        remarks=True,
+    )
 
 
 def compare_equal(kind: str, questions: int, repeats: int, seed: np.random.SeedSequence) -> Found:

@@ -20,6 +20,12 @@ class EndpointUnusable(RagevalkitError):
     """The endpoint can't be used at all; found before the first turn was finished."""
 
 
+class NotComparable(RagevalkitError):
+    """Two runs that can't be held against each other; found before they are asked."""
+
+    exit_code = 12
+
+
 class Interrupted(RagevalkitError):
     """The user broke off before there was anything to keep."""
 

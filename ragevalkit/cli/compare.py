@@ -119,7 +119,7 @@ def command(
     if as_json:
         print_json(result.model_dump(mode="json"))
     else:
-        _print(result)
+        print_comparison(result)
     return result.exit_code
 
 
@@ -139,7 +139,7 @@ def _waiting(*runs: str) -> AbstractContextManager[object]:
     return nullcontext()
 
 
-def _print(result: Comparison) -> None:
+def print_comparison(result: Comparison) -> None:
     from ragevalkit.report.comparison import (
         comparison_tables,
         flipped_blocks,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
@@ -23,19 +24,36 @@ from ragevalkit.report.numbers import counted
 
 if TYPE_CHECKING:
     from ragevalkit.corpus import Corpus
-    from ragevalkit.runs.run import Plan
+    from ragevalkit.runs.plan import Plan
+    from ragevalkit.runs.run import RunResult
     from ragevalkit.scoring.score import Score
     from ragevalkit.scoring.summary import Tally
     from ragevalkit.turn.record import Turn
 
 FIRST_TURNS = 3
-"""After so many turns the time that the rest will take is estimated."""
+"""After so many turns of each run the time that the rest will take is estimated."""
 PLAIN_INTERVAL_S = 10.0
 """Between two progress lines where standard error is no terminal."""
 
 
+@dataclass
+class _Pace:
+    """How far one run is. Of two that alternate each has its own."""
+
+    waiting: int
+    finished: int
+    done: int = 0
+    took_s: float = 0.0
+    counts: str = ""
+    """The outcomes so far, those that occur."""
+
+    @property
+    def left_s(self) -> float:
+        return self.took_s / self.done * (self.waiting - self.done)
+
+
 class Announcer:
-    """Says what a run will ask, how far it is, and how long the rest will take.
+    """Says what one or two runs will ask, how far they are, and how long the rest will take.
 
     On a terminal a bar; elsewhere a line now and then.
     """
@@ -53,8 +71,9 @@ class Announcer:
             transient=True,
         )
         self._task = self._bar.add_task("corpus", total=None, note="", visible=False)
-        self._began = self._last_line = time.monotonic()
-        self._waiting = self._finished = self._done = 0
+        self._last_turn = self._last_line = time.monotonic()
+        self._paces: dict[str, _Pace] = {}
+        self._probing = self._estimated = self._alternating = False
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -83,16 +102,44 @@ class Announcer:
             f"{plan.concurrency} at once, into {plan.folder.path}",
             markup=False,
         )
+        self._alternating = plan.against is not None
+        if plan.against and plan.against.side == "b":
+            self._console.print(
+                f"alternating with {plan.against.run}, in blocks of {plan.against.block} questions "
+                "or more",
+                markup=False,
+            )
+            return  # its corpora are the other's
         for corpus in {c.hash: c for c in plan.corpora.values()}.values():
             for line in _corpus_remarks(corpus):
                 self.warns(line)
 
-    def begins(self, model: str, waiting: int, finished: int) -> None:
-        self._waiting, self._finished, self._began = waiting, finished, time.monotonic()
+    def checks(self, what: str) -> None:
+        if not self._probing:
+            self._probing = True
+            self._console.print("probing what the endpoint can do (--no-probe leaves it out)")
+        self._bar.update(self._task, description="probe", total=None, note=what, visible=True)
+        self._plain(f"probe: {what}")
+
+    def begins(self, run: str, model: str, waiting: int, finished: int) -> None:
+        self._paces[run] = _Pace(waiting, finished)
+        self._last_turn = time.monotonic()
         already = f"; {finished} turns are on record" if finished else ""
-        self._console.print(f"model {model}; asking {waiting} turns{already}", markup=False)
-        total = finished + waiting
-        self._bar.reset(self._task, total=total, description="turns", visible=True, note="")
+        whose = f"{run}: " if self._alternating else ""
+        self._console.print(f"{whose}model {model}; asking {waiting} turns{already}", markup=False)
+        self._bar.reset(self._task, total=self._total, description="turns", visible=True, note="")
+
+    def ends(self, result: RunResult) -> None:
+        """Say why a run, or one of two, didn't come to its end."""
+        for of in filter(None, (result.against, result)):
+            if of.stopped is not None:
+                whose = f" of {of.summary.run}" if result.against else ""
+                self.warns(
+                    f"stopped: ten turns{whose} in a row ended in an infrastructure error, the "
+                    f"last one by: {of.stopped}; the same command continues the run"
+                )
+        if result.interrupted:
+            self.warns("interrupted; the same command continues the run")
 
     def judges(self, done: int, of: int) -> None:
         self._bar.update(
@@ -103,23 +150,38 @@ class Announcer:
     def warns(self, message: str) -> None:
         self._console.print(f"ragevalkit: {message}", markup=False)
 
-    def turn(self, turn: Turn, score: Score, tally: Tally) -> None:
-        self._done += 1
-        elapsed = time.monotonic() - self._began
-        left = elapsed / self._done * (self._waiting - self._done)
-        note = f"{self._done / elapsed * 60:.1f} a minute, {_duration(left)} left · " + "  ".join(
-            _counts(tally)
+    def turn(self, run: str, turn: Turn, score: Score, tally: Tally) -> None:
+        now, pace, paces = time.monotonic(), self._paces[run], self._paces.values()
+        pace.took_s += now - self._last_turn
+        self._last_turn = now
+        pace.done += 1
+        pace.counts = "  ".join(_counts(tally))
+        done, took_s = sum(p.done for p in paces), sum(p.took_s for p in paces)
+        waiting = sum(p.waiting for p in paces) - done
+        left = _duration(
+            sum(p.left_s for p in paces) if all(p.done for p in paces) else took_s / done * waiting
         )
-        done = self._finished + self._done
-        self._bar.update(self._task, completed=done, note=note)
-        if self._done == FIRST_TURNS < self._waiting:
-            self._console.print(
-                f"first {FIRST_TURNS} turns took {_duration(elapsed)}; about {_duration(left)} "
-                f"for the other {self._waiting - self._done}",
-                markup=False,
-            )
+        note = f"{done / took_s * 60:.1f} a minute, {left} left · " + " · ".join(
+            f"{name}: {p.counts}" if self._alternating else p.counts
+            for name, p in self._paces.items()
+        )
+        begun = sum(p.finished for p in paces)
+        self._bar.update(self._task, completed=begun + done, note=note)
+        enough = all(p.done >= min(FIRST_TURNS, p.waiting) for p in paces)
+        if enough and not self._estimated:
+            self._estimated = True
+            if waiting:
+                self._console.print(
+                    f"first {done} turns took {_duration(took_s)}; about {left} for the other "
+                    f"{waiting}",
+                    markup=False,
+                )
         else:
-            self._plain(f"{done} of {self._finished + self._waiting} turns, {note}")
+            self._plain(f"{begun + done} of {self._total} turns, {note}")
+
+    @property
+    def _total(self) -> int:
+        return sum(pace.finished + pace.waiting for pace in self._paces.values())
 
     def _plain(self, line: str) -> None:
         now = time.monotonic()

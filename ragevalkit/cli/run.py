@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,10 @@ import typer
 from ragevalkit.cli.wiring import REPORTS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ragevalkit.cli.progress import Announcer
+    from ragevalkit.runs.plan import Plan
     from ragevalkit.runs.run import RunResult
 
 _MOST = 2**31 - 1
@@ -37,9 +39,16 @@ def run(
     stall_timeout: float = 120.0,
     retries: int = 3,
     judge: str | None = None,
+    probe: bool = True,
+    against: str | None = None,
+    allow: Sequence[str] = (),
     observer: Announcer | None = None,
 ) -> RunResult:
     """Begin or continue a run in reports/<name>/; the command's options under their names.
+
+    With `against` two endpoints are asked the same questions, alternating. The result is that of
+    `endpoint`, the other one's is its `against`; `ragevalkit.compare` takes the runs' names from
+    their summaries: `compare(result.against.summary.run, result.summary.run)`.
 
     Raises:
         RagevalkitError: bad input, an endpoint that can't be used, or a full disk.
@@ -49,13 +58,13 @@ def run(
     from ragevalkit.agent.tools import load_toolbox
     from ragevalkit.bank import load_bank
     from ragevalkit.cli import wiring
+    from ragevalkit.cli.against import check_alike, run_names
     from ragevalkit.cli.progress import Silent
     from ragevalkit.endpoint.client import Retries, Timeouts
-    from ragevalkit.errors import EndpointUnusable, InputError
-    from ragevalkit.report.page import write_page
-    from ragevalkit.runs.folder import RunFolder, check_run_name
-    from ragevalkit.runs.rescoring import rescore
-    from ragevalkit.runs.run import Plan, execute
+    from ragevalkit.errors import InputError
+    from ragevalkit.runs.folder import RunFolder
+    from ragevalkit.runs.plan import Plan
+    from ragevalkit.runs.run import alternating, execute, execute_against
 
     numbers = {
         "repeats": (repeats, 1),
@@ -71,21 +80,22 @@ def run(
     for option, (number, least) in numbers.items():
         if not least <= number <= _MOST:
             raise InputError(f"{option} must be a number from {least} to {_MOST}, not {number}")
+    if allow and against is None:
+        raise InputError("allow needs against: it says what may differ between two runs")
     observer = observer or Silent()
     questions = load_bank(bank)
-    profile = wiring.resolve_endpoint(endpoint)
-    profile.api_key()  # a missing key is said before anything else is done
-    if judge:
-        wiring.resolve_endpoint(judge).api_key()
-    folder = check_run_name(f"{questions.name}-{_slug(profile.name)}" if name is None else name)
+    asked = [wiring.resolve_endpoint(of) for of in (endpoint, against) if of is not None]
+    for profile in asked + ([wiring.resolve_endpoint(judge)] if judge else []):
+        profile.api_key()  # a missing key is said before anything else is done
+    names = run_names(questions.name, [profile.name for profile in asked], name)
     plan = Plan(
-        folder=RunFolder(REPORTS / folder),
+        folder=RunFolder(REPORTS / names[0]),
         bank=questions,
         corpora=wiring.open_corpora(questions, corpus, observer.reads_corpus),
-        profile=profile,
+        profile=asked[0],
         connect=wiring.connect,
         prompt=load_prompt(),
-        toolbox=load_toolbox(profile.strict),
+        toolbox=load_toolbox(asked[0].strict),
         limits=Limits(rounds=rounds, output_tokens=budget, turn_s=turn_timeout),
         repeats=repeats,
         concurrency=concurrency,
@@ -94,8 +104,28 @@ def run(
         seed=seed,
         retries=Retries(most=retries),
         timeouts=Timeouts(stall_s=stall_timeout),
+        probe=probe,
     )
-    result = execute(plan, observer)
+    if against is None:
+        return _finish(plan, execute(plan, observer), report, judge, observer)
+    toolbox = load_toolbox(asked[1].strict)
+    other = replace(plan, folder=RunFolder(REPORTS / names[1]), profile=asked[1], toolbox=toolbox)
+    check_alike(other, plan, allow)
+    result = execute_against(*alternating(other, plan), observer)
+    assert result.against is not None
+    of_other = _finish(other, result.against, report, judge, observer)
+    return replace(_finish(plan, result, report, judge, observer), against=of_other)
+
+
+def _finish(
+    plan: Plan, result: RunResult, report: bool, judge: str | None, observer: Announcer
+) -> RunResult:
+    """Write the page of a run, and have its answers judged."""
+    from ragevalkit.cli import wiring
+    from ragevalkit.errors import EndpointUnusable
+    from ragevalkit.report.page import write_page
+    from ragevalkit.runs.rescoring import rescore
+
     if report:
         write_page(plan.folder, result.summary)
     if judge and not result.interrupted:
@@ -159,17 +189,45 @@ def command(
         str | None,
         typer.Option(help="An endpoint that judges answers against their references afterwards."),
     ] = None,
+    no_probe: Annotated[
+        bool,
+        typer.Option(
+            "--no-probe", help="Send no request but the turns' own; counts may be estimated then."
+        ),
+    ] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(help="Ask this endpoint, too, alternating, and hold --endpoint against it."),
+    ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="With --against: compare though this field differs; may be repeated."),
+    ] = None,
+    gate: Annotated[
+        str | None,
+        typer.Option(help="With --against: a gate file. [default: no metric may be worse]"),
+    ] = None,
+    no_gate: Annotated[
+        bool, typer.Option("--no-gate", help="With --against: decide nothing.")
+    ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the summary as JSON and nothing else.")
+        bool,
+        typer.Option(
+            "--json",
+            help="Print the summary, or with --against the comparison, as JSON and nothing else.",
+        ),
     ] = False,
 ) -> int:
     """Ask a bank's questions of an endpoint and score the turns.
 
-    The same command continues a run that was interrupted.
+    The same command continues a run that was interrupted. With --against it alternates between
+    two endpoints, then compares them, and exits as `ragevalkit compare` does.
     """
+    from ragevalkit.cli.against import check_options, conclude
     from ragevalkit.cli.progress import Announcer
     from ragevalkit.report.terminal import print_run
 
+    check_options(against, allow or (), gate, no_gate)
     with Announcer() as announcer:
         result = run(
             bank,
@@ -188,22 +246,16 @@ def command(
             stall_timeout=stall_timeout,
             retries=retries,
             judge=judge,
+            probe=not no_probe,
+            against=against,
+            allow=allow or (),
             observer=announcer,
         )
+    if result.against is not None:
+        return conclude(result, allow or (), gate, no_gate, as_json, announcer)
     if as_json:
         typer.echo(result.summary.model_dump_json(indent=2))
     else:
         print_run(result.summary, REPORTS / result.summary.run)
-    if result.stopped is not None:
-        announcer.warns(
-            f"stopped: ten turns in a row ended in an infrastructure error, the last one by: "
-            f"{result.stopped}; the same command continues the run"
-        )
-    elif result.interrupted:
-        announcer.warns("interrupted; the same command continues the run")
+    announcer.ends(result)
     return result.exit_code
-
-
-def _slug(endpoint: str) -> str:
-    """A name for the run's folder from an endpoint's name, which may be a host and port."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", endpoint).strip("-.") or "endpoint"

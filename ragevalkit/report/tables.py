@@ -1,13 +1,13 @@
 """Tables as values: terminal and page show the same ones, to the same digit.
 
-Public: `Table`, `run_tables`, `tags_table`, `changes_table`, `corpus_table`, `pages_table`,
-`endpoints_table`.
+Public: `Table`, `run_tables`, `instrument_line`, `tags_table`, `changes_table`, `corpus_table`,
+`pages_table`.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,9 +26,10 @@ from ragevalkit.report.numbers import (
 
 if TYPE_CHECKING:
     from ragevalkit.corpus import Corpus, DocumentInfo, Page
-    from ragevalkit.endpoint.profile import Profile
+    from ragevalkit.endpoint.instrument import Instrument
     from ragevalkit.runs.rescoring import Change
     from ragevalkit.scoring.metrics import Metric
+    from ragevalkit.scoring.server import Pair, ServerSummary
     from ragevalkit.scoring.summary import Quantiles, Rate, Summary
 
 
@@ -51,12 +52,14 @@ class Table:
 
 
 def run_tables(summary: Summary) -> list[Table]:
-    """The tables of a run: metrics, outcomes, defects, timing, composition."""
+    """The tables of a run: metrics, outcomes, defects, timing, composition, client and server."""
     tables = [_metrics(summary), _outcomes(summary), _timing(summary), _composition(summary)]
     if summary.judges:
         tables.insert(1, _judges(summary))
     if summary.defects or summary.undefined_defects:
         tables.insert(-2, _defects(summary))
+    if summary.server is not None:
+        tables.append(_client_and_server(summary.server))
     return tables
 
 
@@ -168,7 +171,23 @@ def _timing(summary: Summary) -> Table:
     notes = ["p90 needs 29 turns, p99 needs 299."]
     if timing.tokens_estimated:
         notes.append(f"Token counts of {timing.tokens_estimated} turns are estimated in part.")
+    if timing.client_limited:
+        notes.append(
+            f"Client-limited: {timing.client_limited}; these times say more of this client than of "
+            "the server."
+        )
+    if summary.instrument is not None:
+        notes.append(instrument_line(summary.instrument))
     return Table("Timing", ["", "p50", "p90", "p99", "n", "never came"], rows, notes)
+
+
+def instrument_line(instrument: Instrument) -> str:
+    """How well the client kept up, in one line."""
+    lag = instrument.loop_lag_ms
+    rank, lag_ms = ("p99", lag.p99) if lag.p99 is not None else ("at most", lag.max)
+    limited = "client-limited" if instrument.client_limited else "not client-limited"
+    share = percent(instrument.cpu_share)
+    return f"Instrument: loop lag {rank} {milliseconds(lag_ms)}, {share} of a core; {limited}."
 
 
 def _quantiles(name: str, of: Quantiles, written: object) -> list[str]:
@@ -179,12 +198,91 @@ def _quantiles(name: str, of: Quantiles, written: object) -> list[str]:
 def _composition(summary: Summary) -> Table:
     parts = summary.timing.composition
     row = [percent(share) for share in parts.values()]
+    notes = []
+    if wait := summary.timing.wait:
+        split = ", ".join(f"{part} {percent(share)}" for part, share in wait.items())
+        notes.append(f"The wait by the server's own figures: {split}.")
     return Table(
         "Where the turns' time went",
         [part.replace("_", " ") for part in parts],
         [row],
+        notes,
         text_columns=0,
     )
+
+
+def _client_and_server(server: ServerSummary) -> Table:
+    """The server's own figures, with the client's where it saw the same."""
+    rows = [
+        [title, written(p.client), written(p.server), _signed(p.difference, written), _basis(p)]
+        for name, (title, written) in _PAIRS.items()
+        if (p := server.pairs.get(name)) and p.server is not None
+    ]
+    rows += [[title, MISSING, value, MISSING, of] for title, value, of in _server_alone(server)]
+    notes = []
+    if (first := server.pairs.get("first_token_ms")) and first.server is not None:
+        own = server.requests if first.by == "requests" else server.page
+        queued = own is not None and own.queue_ms is not None
+        notes.append(
+            f"First token: sent to first token, against the server's "
+            f"{'queue and prefill' if queued else 'prefill'}; the difference is "
+            f"{'' if queued else 'the queue, '}network, templating, what the server's parser holds "
+            "back, and this client's lag."
+        )
+    if server.void:
+        notes.append(f"The figures of the server's metrics page are void: {server.void}.")
+    columns = [server.source, "client", "server", "difference", "over"]
+    return Table("Client and server", columns, rows, notes, remarks=True)
+
+
+_PAIRS: dict[str, tuple[str, Callable[[float | None], str]]] = {
+    "first_token_ms": ("first token", milliseconds),
+    "decode_ms": ("first token to last", milliseconds),
+    "requests": ("requests", count),
+    "prompt_tokens": ("tokens of the prompts", count),
+    "completion_tokens": ("tokens of the output", count),
+    "cached_share": ("prompts from the cache", percent),
+}
+
+
+def _server_alone(server: ServerSummary) -> Iterator[tuple[str, str, str]]:
+    """What only the server knows: title, value and what it is over."""
+    page, requests = server.page, server.requests
+    if requests is not None:
+        over = f"{counted(requests.n, 'request')}, median"
+        times = requests.queue_ms, requests.prefill_ms
+    elif page is not None:
+        n = "" if page.requests is None else f"{counted(page.requests, 'request')}, "
+        over = f"metrics page, {n}mean"
+        times = page.queue_ms, page.prefill_ms
+    else:
+        return
+    for title, ms in zip(("queue", "prefill"), times, strict=True):
+        if ms is not None:
+            yield title, milliseconds(ms), over
+    if requests is not None and requests.acceptance_rate is not None:
+        yield "drafted tokens accepted", percent(requests.acceptance_rate), over.split(",")[0]
+    if page is None:
+        return
+    if (drafts := page.speculation) is not None:
+        if requests is None or requests.acceptance_rate is None:
+            yield "drafted tokens accepted", percent(drafts.acceptance_rate), "metrics page"
+        yield "tokens a draft yields", f"{drafts.mean_length:.2f}", "metrics page, mean"
+    if page.preemptions is not None:
+        yield "preemptions", str(page.preemptions), "metrics page"
+    if page.tokens_per_step is not None:
+        yield "tokens a step", count(page.tokens_per_step), "metrics page, mean"
+
+
+def _basis(pair: Pair) -> str:
+    source = "" if pair.by == "requests" else "metrics page, "
+    return f"{source}{counted(pair.n, 'request')}, {pair.statistic}"
+
+
+def _signed(difference: float | None, written: Callable[[float | None], str]) -> str:
+    if difference is None:
+        return MISSING
+    return f"−{written(-difference)}" if difference < 0 else written(difference)
 
 
 def changes_table(changes: Iterable[Change]) -> Table:
@@ -236,16 +334,6 @@ def pages_table(pages: Iterable[tuple[DocumentInfo, Page]]) -> Table:
     ]
     columns = ["document", "page", "printed label", "characters", "begins"]
     return Table("Pages", columns, rows, remarks=True)
-
-
-def endpoints_table(profiles: Iterable[Profile], built_in: Mapping[str, str]) -> Table:
-    """Known endpoints, a row each."""
-    rows = [[name, "built in", "", meaning] for name, meaning in built_in.items()]
-    rows += [
-        [p.name, p.base_url, p.model or "", ", ".join(filter(None, (p.precision, p.hardware)))]
-        for p in profiles
-    ]
-    return Table("Endpoints", ["name", "address", "model", "what it is"], rows, text_columns=4)
 
 
 def _label_range(labels: list[str | None]) -> str:

@@ -19,7 +19,14 @@ from ragevalkit.report.tables import Table, run_tables
 if TYPE_CHECKING:
     from ragevalkit.scoring.summary import Summary
 
-_RESULTS = ("report.html", "summary.json", "turns.jsonl", "scores.jsonl", "run.json")
+_RESULTS = (
+    "report.html",
+    "summary.json",
+    "turns.jsonl",
+    "scores.jsonl",
+    "run.json",
+    "server.json",
+)
 
 PIPE_WIDTH = 1000
 """Columns where standard output is no terminal: there a row is a line."""

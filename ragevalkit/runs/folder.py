@@ -49,6 +49,7 @@ class RunFolder:
         self.attempts = path / "attempts.jsonl"
         self.scores = path / "scores.jsonl"
         self.summary = path / "summary.json"
+        self.server = path / "server.json"
         self.report = path / "report.html"
         self._lock: BinaryIO | None = None
 
@@ -76,7 +77,13 @@ class RunFolder:
         """Give the lock back; a folder in which no turn was ever finished is removed."""
         no_turns = not self.turns.exists() or not self.turns.stat().st_size
         if no_turns and not self.summary.exists():
-            for path in (self.manifest, self.turns, self.attempts, self.path / ".lock"):
+            for path in (
+                self.manifest,
+                self.turns,
+                self.attempts,
+                self.server,
+                self.path / ".lock",
+            ):
                 path.unlink(missing_ok=True)
             with suppress(OSError):  # something else lies in it
                 self.path.rmdir()

@@ -70,8 +70,8 @@ def new_manifest(run: str, settings: dict[str, Any], **more: Any) -> dict[str, A
     """The manifest of a run that begins now.
 
     Args:
-        more: what may change when the run is continued: `limit`, `concurrency`,
-            `requests`, `fingerprint`.
+        more: `against`, and what may change when the run is continued: `limit`, `concurrency`,
+            `requests`, `fingerprint`, `probe`.
     """
     return {
         "version": MANIFEST_VERSION,

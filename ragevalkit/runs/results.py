@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from ragevalkit.bank import Bank
 from ragevalkit.runs.folder import RunFolder, replace_file
 from ragevalkit.runs.judging import read_judgements
+from ragevalkit.runs.sittings import read_sittings, worst_instrument
 from ragevalkit.scoring.judge import Judgement, summarise_judgements
 from ragevalkit.scoring.score import SCORER_VERSION, Score
 from ragevalkit.scoring.summary import Summary, Tally
@@ -34,12 +35,14 @@ def write_results(
     planned: int,
     labels: Bank | None = None,
 ) -> Summary:
-    """Write scores and summary, with the verdicts of judges that are on record.
+    """Write scores and summary, with the verdicts of judges and the server's own figures that are
+    on record.
 
     Args:
         labels: the corrected labels that the scores go by, if any.
 
     Raises:
+        InputError: server.json is damaged.
         RunFolderError: the disk is full, or the folder can't be written.
     """
     hashes = {(score.question_id, score.repeat): score.question_hash for score in scores}
@@ -54,7 +57,8 @@ def write_results(
         for judge, judgements in read_judgements(folder).items()
         if (judged := summarise_judgements(filter(holds, judgements)))
     }
-    summary = tally.summary(folder.name, planned, judges)
+    sittings = read_sittings(folder)
+    summary = tally.summary(folder.name, planned, judges, sittings, worst_instrument(sittings))
     replace_file(folder.scores, (s.model_dump_json().encode() + b"\n" for s in scores))
     replace_file(folder.summary, [summary.model_dump_json(indent=2).encode(), b"\n"])
     scored_with = {"bank": str(labels.path), "hash": labels.hash} if labels else None

@@ -1,102 +1,32 @@
-"""A run: from a plan to a finished folder, also when it is interrupted and continued.
+"""A run, or two that alternate: from plans to finished folders, also when interrupted.
 
-Public: `Plan`, `Observer`, `RunResult`, `execute`.
+Public: `execute`, `execute_against`, `alternating`, `RunResult`, `Plan`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
-from functools import partial
-from typing import Any, Protocol
+from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
 
-import orjson
-
-from ragevalkit.agent.graph import Agent, Limits
-from ragevalkit.agent.tools import Toolbox
-from ragevalkit.bank import Bank
-from ragevalkit.corpus import Corpus
-from ragevalkit.endpoint.client import ChatClient, Retries, Timeouts
-from ragevalkit.endpoint.fingerprint import choose_model, fingerprint
 from ragevalkit.endpoint.profile import Profile
 from ragevalkit.errors import InputError, Interrupted
-from ragevalkit.runs.folder import RunFolder, replace_file
+from ragevalkit.runs.folder import RunFolder
+from ragevalkit.runs.live import LiveRun, Observer, Stopped
 from ragevalkit.runs.loop import run_to_end
-from ragevalkit.runs.manifest import changed_settings, new_manifest, settings_of
-from ragevalkit.runs.results import read_summary, write_results
-from ragevalkit.runs.schedule import Item, Stopped, ask_all
-from ragevalkit.runs.writer import Writer
-from ragevalkit.scoring.score import Score, score_turn
-from ragevalkit.scoring.summary import Summary, Tally
-from ragevalkit.scoring.timing import turn_timing
-from ragevalkit.turn.record import Ended, Turn
+from ragevalkit.runs.plan import Against, Plan
+from ragevalkit.runs.schedule import Item, mirrored
+from ragevalkit.scoring.summary import Summary
 
+__all__ = ["Plan", "RunResult", "alternating", "execute", "execute_against"]
 
-@dataclass(frozen=True)
-class Plan:
-    """All that a run is made of."""
+TURNS_A_BLOCK = 4
+"""Questions of a block, for each turn that is asked at once: the last of a block are asked fewer
+at a time, and the server that waits meanwhile must get warm again, so it isn't one."""
 
-    folder: RunFolder
-    bank: Bank
-    corpora: Mapping[str, Corpus]
-    """By the name that `Question.corpus` gives; "" for questions without one."""
-    profile: Profile
-    connect: Callable[[Profile], AbstractContextManager[Profile]]
-    """Gives the profile to ask; starts the server of a built-in endpoint."""
-    prompt: str
-    toolbox: Toolbox
-    limits: Limits = Limits()
-    repeats: int = 1
-    concurrency: int = 1
-    limit: int | None = None
-    """Ask only the first so many questions."""
-    tags: list[str] = field(default_factory=list)
-    """Ask only questions that have one of these tags; empty: all."""
-    seed: int = 0
-    retries: Retries = Retries()
-    timeouts: Timeouts = Timeouts()
-
-    def items(self) -> list[Item]:
-        """What the run asks, in this order: all questions once, then again."""
-        questions = [
-            q for q in self.bank.questions if not self.tags or set(self.tags) & set(q.tags)
-        ]
-        chosen = questions[: self.limit]
-        return [Item(question, repeat) for repeat in range(self.repeats) for question in chosen]
-
-    def settings(self, model: str | None) -> dict[str, Any]:
-        """What must not change when the run is continued."""
-        return settings_of(
-            bank=self.bank,
-            corpora=self.corpora,
-            profile=self.profile,
-            model=model,
-            prompt=self.prompt,
-            tools_hash=self.toolbox.hash,
-            limits=self.limits,
-            seed=self.seed,
-            repeats=self.repeats,
-            tags=self.tags,
-        )
-
-
-class Observer(Protocol):
-    """Is told how a run goes on."""
-
-    def reads_corpus(self, pages: int, files: int, of_files: int) -> None:
-        """A corpus is read and indexed for the first time."""
-
-    def plans(self, plan: Plan) -> None:
-        """What will be asked, before the endpoint is."""
-
-    def begins(self, model: str, waiting: int, finished: int) -> None:
-        """The endpoint answers; so many turns are to be asked, so many are on record."""
-
-    def warns(self, message: str) -> None: ...
-
-    def turn(self, turn: Turn, score: Score, tally: Tally) -> None:
-        """A turn is finished and on its way to the disk."""
+Leg = tuple[LiveRun, Sequence[Item]]
+"""What is asked of one run before it is the next one's turn."""
 
 
 @dataclass(frozen=True)
@@ -109,14 +39,22 @@ class RunResult:
     """Why it was stopped before its end: the last of ten infrastructure errors in a row."""
     judge_failed: bool = False
     """The judge that was asked for can't be used."""
+    against: RunResult | None = None
+    """How the run came out that this one alternated with."""
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether one of the runs didn't come to its end."""
+        before_end = self.interrupted or self.stopped is not None
+        return before_end or (self.against is not None and self.against.broken_off)
 
     @property
     def exit_code(self) -> int:
-        """0 done, 3 with infrastructure errors, 130 interrupted."""
+        """0 done, 3 with infrastructure errors, 130 interrupted; of two runs the larger one."""
         if self.interrupted:
             return 130
         failed = self.stopped is not None or self.judge_failed or self.summary.infra_errors
-        return 3 if failed else 0
+        return max(3 if failed else 0, self.against.exit_code if self.against else 0)
 
 
 def execute(plan: Plan, observer: Observer) -> RunResult:
@@ -127,148 +65,106 @@ def execute(plan: Plan, observer: Observer) -> RunResult:
         EndpointUnusable: the endpoint can't be used; no turn was asked.
         RunFolderError: the disk is full, or the folder can't be written.
     """
-    items = plan.items()
-    if not items:
-        raise InputError(f"no question of {plan.bank.path} has the tag {' or '.join(plan.tags)}")
-    observer.plans(plan)
-    plan.folder.open()
-    try:
-        return _Run(plan, items, observer).execute()
-    finally:
-        plan.folder.release()
+    (result,) = _execute([plan], observer)
+    return result
 
 
-class _Run:
-    def __init__(self, plan: Plan, items: list[Item], observer: Observer) -> None:
-        self.plan, self.items, self.observer = plan, items, observer
-        self.tally = Tally()
-        self.scores: list[Score] = []
-        self.finished: set[tuple[str, int]] = set()
-        self.manifest = plan.folder.read_manifest()
+def execute_against(a: Plan, b: Plan, observer: Observer) -> RunResult:
+    """Begin or continue two runs of the same questions, alternating as `alternating` says.
 
-    def execute(self) -> RunResult:
-        if self.manifest is not None:
-            model = self.plan.profile.model or self.manifest["settings"]["endpoint"].get("model")
-            self._refuse_other_settings(model)
-        self._take_finished()
-        waiting = [i for i in self.items if (i.question.id, i.repeat) not in self.finished]
-        interrupted, stopped = False, None
-        on_record = None if waiting else read_summary(self.plan.folder)
-        if on_record and on_record.turns == self.tally.turns:
-            return RunResult(on_record)
-        if waiting:
-            if self.manifest is not None and self.manifest.get("scored_with"):
-                self.observer.warns("corrected labels are dropped; `score --bank` takes them again")
-            try:
-                with self.plan.connect(self.plan.profile) as profile:
-                    run_to_end(self._ask(profile, waiting))
-            except Stopped as stop:
-                stopped = str(stop)
-            except KeyboardInterrupt as interrupt:
-                if not self.tally.turns:
-                    message = "interrupted before the first turn was finished; nothing was kept"
-                    raise Interrupted(message) from interrupt
-                interrupted = True
-        planned = {(i.question.id, i.repeat) for i in self.items} | self.finished
-        summary = write_results(self.plan.folder, self.tally, self.scores, len(planned))
-        return RunResult(summary, interrupted, stopped)
+    Gives the result of b, with that of a as its `against`.
 
-    def _refuse_other_settings(self, model: str | None) -> None:
-        assert self.manifest is not None
-        settings = orjson.loads(orjson.dumps(self.plan.settings(model)))
-        for name, before, after in changed_settings(self.manifest["settings"], settings):
-            raise InputError(
-                f"{self.plan.folder.path} holds a run with another {name} ({_shown(before)}, now "
-                f"{_shown(after)}); choose another --name, or take the old setting"
-            )
+    Raises:
+        InputError: a folder holds a run with other settings or of another order.
+        EndpointUnusable: an endpoint can't be used; its name is in the message. No turn was asked,
+            or, without a probe, none of that endpoint.
+        RunFolderError: the disk is full, or a folder can't be written.
+    """
+    of_a, of_b = _execute([a, b], observer)
+    return replace(of_b, against=of_a)
 
-    def _take_finished(self) -> None:
-        """Score the turns on record; infrastructure errors are asked again."""
-        again = {(item.question.id, item.repeat) for item in self.items}
-        for turn in self.plan.folder.read_turns():
-            key = (turn.question_id, turn.repeat)
-            if turn.ended is Ended.INFRA_ERROR and key in again:
-                continue
-            self.finished.add(key)
-            self._score(turn)
 
-    async def _ask(self, profile: Profile, waiting: list[Item]) -> None:
-        plan = self.plan
-        client = ChatClient(
-            profile,
-            concurrency=plan.concurrency,
-            retries=plan.retries,
-            timeouts=plan.timeouts,
+def alternating(a: Plan, b: Plan) -> tuple[Plan, Plan]:
+    """Two plans of the same questions, to be asked in mirrored blocks.
+
+    Runs that are continued keep the size of their blocks, whatever the concurrency is now.
+
+    Raises:
+        InputError: a block would hold fewer questions than are asked at once.
+    """
+    block = _block_on_record([a.folder, b.folder]) or TURNS_A_BLOCK * a.concurrency
+    if block < a.concurrency:
+        raise InputError(
+            f"{a.folder.path} was begun in blocks of {block} questions, so at most {block} can be "
+            f"asked at once, not {a.concurrency}"
         )
+    return (
+        replace(a, against=Against(b.folder.name, "a", block, a.seed)),
+        replace(b, against=Against(a.folder.name, "b", block, b.seed)),
+    )
+
+
+def _block_on_record(folders: Iterable[RunFolder]) -> int | None:
+    for folder in folders:
+        against: Any = (folder.read_manifest() or {}).get("against")
+        if isinstance(against, dict) and isinstance(against.get("block"), int):
+            return int(against["block"])
+    return None
+
+
+def _execute(plans: Sequence[Plan], observer: Observer) -> list[RunResult]:
+    with ExitStack() as stack:
+        for plan in plans:
+            observer.plans(plan)
+        for plan in plans:
+            plan.folder.open()
+            stack.callback(plan.folder.release)
+        runs = [LiveRun(plan, observer) for plan in plans]
+        interrupted, stop = False, None
         try:
-            model, listed, warning = await choose_model(client)
-            if warning:
-                self.observer.warns(warning)
-            if self.manifest is not None:
-                self._refuse_other_settings(model)
-            self._write_manifest(model, await fingerprint(client, model, listed))
-            plan.folder.keep_turns(self.finished)
-            agent = Agent(client, model, plan.toolbox, plan.prompt, plan.limits, plan.seed)
-            self.observer.begins(model, len(waiting), len(self.finished))
-            await self._ask_and_write(agent, waiting)
-        finally:
-            await client.close()
-
-    async def _ask_and_write(self, agent: Agent, waiting: list[Item]) -> None:
-        folder = self.plan.folder
-        writer = Writer(folder.attempts, folder.turns)
-
-        def finish(turn: Turn) -> None:
-            writer.check()
-            score = self._score(turn)
-            for number, round_ in enumerate(turn.rounds):
-                writer.put(folder.attempts, partial(_attempt_lines, turn, number, round_.attempts))
-            writer.put(folder.turns, lambda: turn.model_dump_json().encode())
-            self.observer.turn(turn, score, self.tally)
-
-        try:
-            await ask_all(
-                agent,
-                waiting,
-                self.plan.corpora,
-                concurrency=self.plan.concurrency,
-                on_turn=finish,
-            )
-        finally:
-            writer.close()
-
-    def _score(self, turn: Turn) -> Score:
-        score = score_turn(turn, self.plan.corpora.get(turn.corpus))
-        turn.outcome = score.outcome.value
-        self.tally.add(score, turn_timing(turn))
-        self.scores.append(score)
-        return score
-
-    def _write_manifest(self, model: str, server: dict[str, Any]) -> None:
-        may_change = {
-            "limit": self.plan.limit,
-            "concurrency": self.plan.concurrency,
-            "requests": {"retries": asdict(self.plan.retries), **asdict(self.plan.timeouts)},
-            "fingerprint": server,
-        }
-        if self.manifest is None:
-            name = self.plan.folder.name
-            self.manifest = new_manifest(name, self.plan.settings(model), **may_change)
-        else:
-            if self.manifest.get("fingerprint") != server:
-                self.observer.warns("the server's fingerprint has changed since the run began")
-            history = self.manifest.setdefault("earlier", [])
-            history.append({name: self.manifest.get(name) for name in may_change})
-            self.manifest.update(may_change)
-        content = orjson.dumps(self.manifest, option=orjson.OPT_INDENT_2)
-        replace_file(self.plan.folder.manifest, [content, b"\n"])
+            _ask([run for run in runs if run.waiting], list(_legs(runs)))
+        except Stopped as stopped:
+            stop = stopped
+        except KeyboardInterrupt as interrupt:
+            if not any(run.tally.turns for run in runs):
+                message = "interrupted before the first turn was finished; nothing was kept"
+                raise Interrupted(message) from interrupt
+            interrupted = True
+        return [
+            RunResult(run.results(), interrupted, str(stop) if stop and stop.run is run else None)
+            for run in runs
+        ]
 
 
-def _attempt_lines(turn: Turn, number: int, attempts: list[Any]) -> bytes:
-    place = {"question_id": turn.question_id, "repeat": turn.repeat, "round": number}
-    return b"\n".join(orjson.dumps(place | a.model_dump(mode="json")) for a in attempts)
+def _legs(runs: Sequence[LiveRun]) -> Iterable[Leg]:
+    """Who is asked what, one after the other."""
+    first = runs[0]
+    if first.plan.against is None:
+        return [(first, first.items)]
+    order = mirrored(first.items, first.plan.against.block, first.plan.against.seed)
+    return ((runs[side], items) for side, items in order)
 
 
-def _shown(value: object) -> str:
-    text = orjson.dumps(value).decode()
-    return text if len(text) <= 60 else text[:60] + "…"
+def _ask(runs: Sequence[LiveRun], legs: Iterable[Leg]) -> None:
+    """Ask the runs that have turns waiting."""
+    if not runs:
+        return
+    with ExitStack() as stack:
+        profiles = []
+        for run in runs:
+            with run.naming_it():
+                profiles.append(stack.enter_context(run.plan.connect(run.plan.profile)))
+        run_to_end(_ask_legs(runs, profiles, legs))
+
+
+async def _ask_legs(
+    runs: Sequence[LiveRun], profiles: Sequence[Profile], legs: Iterable[Leg]
+) -> None:
+    async with AsyncExitStack() as stack:
+        for run, profile in zip(runs, profiles, strict=True):
+            await stack.enter_async_context(run.ready(profile))
+        for run in runs:
+            await stack.enter_async_context(run.sitting())
+        for run, items in legs:
+            if run in runs:
+                await run.ask(items)

@@ -210,7 +210,7 @@ def test_ten_infrastructure_errors_in_a_row_stop_the_run(
 ) -> None:
     many_questions(folder, 12)
     with raw_server(listing(answer)) as url:
-        done = ragevalkit(*RUN, "--endpoint", url, "--retries", "0")
+        done = ragevalkit(*RUN, "--endpoint", url, "--retries", "0", "--no-probe")
     done.complains(3, "ten turns in a row", "continues the run", *words)
     turns = [json.loads(line) for line in (folder / "reports/r/turns.jsonl").open()]
     assert [turn["outcome"] for turn in turns] == ["infra_error"] * 10
@@ -292,7 +292,7 @@ def test_an_endpoint_that_became_unusable_leaves_the_folder(
         return response(b"no", status="503 Down" if down["now"] else "401 Unauthorized")
 
     with raw_server(answer) as url:
-        run = [*RUN, "--endpoint", url, "--retries", "0"]
+        run = [*RUN, "--endpoint", url, "--retries", "0", "--no-probe"]
         assert ragevalkit(*run).code == 3
         down["now"] = False
         ragevalkit(*run).complains(2, "401")

@@ -49,6 +49,7 @@ def test_an_empty_folder_is_enough(ragevalkit: Command) -> None:
         "report.html",
         "run.json",
         "scores.jsonl",
+        "server.json",
         "summary.json",
         "turns.jsonl",
     }
@@ -63,7 +64,9 @@ def test_an_empty_folder_is_enough(ragevalkit: Command) -> None:
 
 
 def test_the_summary_is_as_documented(ragevalkit: Command) -> None:
-    done = ragevalkit("run", "--endpoint", "mock", "--name", "r", "--limit", "4", "--json")
+    (ragevalkit.folder / "paced.toml").write_text("[timing]\ngap_ms = 2\n")
+    endpoint = ("--endpoint", "mock:paced.toml")
+    done = ragevalkit("run", *endpoint, "--name", "r", "--limit", "4", "--json")
     summary = json.loads(done.stdout)
     assert summary == json.loads((ragevalkit.folder / "reports/r/summary.json").read_text())
     assert set(summary) >= SUMMARY_FIELDS

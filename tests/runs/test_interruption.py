@@ -155,7 +155,8 @@ def test_two_runs_into_one_folder(ragevalkit: Command, folder: Path) -> None:
 def test_infrastructure_errors_are_asked_again(ragevalkit: Command, folder: Path) -> None:
     fault = '[[rules]]\ntimes = 4\n[rules.fault]\nkind = "status"\nstatus = 429\n'
     (folder / "scenario.toml").write_text(SCENARIO + fault)
-    first = ragevalkit(*RUN, "--retries", "0")
+    # the scenario counts requests: each must be a turn's
+    first = ragevalkit(*RUN, "--retries", "0", "--no-probe")
     assert first.code == 3, first.stderr
     summary = json.loads((folder / "reports/r/summary.json").read_text())
     assert summary["infra_errors"] == 4

@@ -18,6 +18,7 @@ from scoring.turns import (
     turn,
 )
 
+from ragevalkit.endpoint.instrument import Instrument, LoopLag
 from ragevalkit.scoring.metrics import METRICS
 from ragevalkit.scoring.outcome import Outcome
 from ragevalkit.scoring.score import score_turn
@@ -258,3 +259,41 @@ def test_times_of_infrastructure_errors_are_left_out() -> None:
     slow = turn(HIT, ended=Ended.INFRA_ERROR, wall_ms=60_000.0)
     timing = tally(turn(HIT, **RIGHT), slow).summary("x", planned=2).timing
     assert (timing.turn_s.n, timing.turn_s.p50, timing.rounds.n) == (1, 1.0, 1)
+
+
+def instrument(limited: str | None) -> Instrument:
+    lag = LoopLag(p50=0.1, p99=0.4, max=0.9)
+    return Instrument(
+        seconds=9, samples=1800, loop_lag_ms=lag, cpu_share=0.12, client_limited=limited
+    )
+
+
+@pytest.mark.parametrize("limited", [None, "this process took 90 % of a core"])
+def test_timings_say_where_the_client_was_the_limit(limited: str | None) -> None:
+    summary = tally(*small_run()).summary("x", 8, instrument=instrument(limited))
+    assert summary.instrument == instrument(limited)
+    assert summary.timing.client_limited == limited
+
+
+def test_a_run_without_the_servers_figures_has_nulls() -> None:
+    summary = tally(*small_run()).summary("x", planned=8)
+    assert (summary.server, summary.instrument, summary.timing.wait) == (None, None, None)
+
+
+def test_the_wait_is_split_over_all_turns_that_tell() -> None:
+    split = [
+        replace(TIMING, wait_ms={"queue": 10.0, "prefill": 50.0, "rest": 40.0}),
+        replace(TIMING, wait_ms={"prefill": 250.0, "rest": 50.0}),
+        TIMING,
+    ]
+    wait = timed(*split).timing.wait
+    assert wait == {"queue": 10 / 400, "prefill": 300 / 400, "rest": 90 / 400}
+
+
+def test_the_median_gap_is_of_the_turns_times_per_token() -> None:
+    filled = Tally()
+    assert filled.median_gap_ms is None
+    for tpot_ms in (8.0, 30.0, None, 10.0):
+        score = score_turn(turn(HIT, **RIGHT), None)
+        filled.add(score, replace(TIMING, tpot_ms=tpot_ms))
+    assert filled.median_gap_ms == 10
