@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types unit engines test-engines lock clean
+.PHONY: demo test lint types unit engines test-engines test-ab lock clean
 
 demo: .venv/run.stamp  ## ask the repo's bank of the built-in endpoint and show the results
 	rm -rf reports/demo
@@ -19,10 +19,13 @@ types: .venv/dev.stamp
 unit: .venv/dev.stamp
 	$(BIN)/pytest
 
-engines: .venv/local.stamp .engines/smollm2.stamp  ## llama.cpp and vLLM on this processor, with a small model
+engines: .venv/local.stamp .engines/smollm2.stamp .engines/pair.stamp  ## llama.cpp and vLLM on this processor, with a small model
 
 test-engines: .venv/dev.stamp engines
 	$(BIN)/pytest -m engines tests/engines
+
+test-ab: .venv/dev.stamp engines  ## the quantisation A/B on llama.cpp, and a gate that must fail
+	$(BIN)/pytest -m "" tests/ab
 
 lock: .venv/dev.stamp  ## write the locks anew from pyproject.toml's lower bounds
 	$(BIN)/python locks/write.py
@@ -62,10 +65,19 @@ clean:
 	@touch $@
 
 TEMPLATE := ragevalkit/standin/templates/smollm2.jinja
+FIND_WEIGHTS := $(BIN)/python -c 'from ragevalkit.standin.local import find_weights; print(find_weights())'
 
 .engines/smollm2.stamp: .engines/vllm.stamp .venv/local.stamp engines/weights.py $(TEMPLATE)
 	@echo "writing SmolLM2 at sixteen bits into .engines/smollm2, 270 MB"
-	weights=$$($(BIN)/python -c 'from ragevalkit.standin.local import find_weights; print(find_weights())') \
+	weights=$$($(FIND_WEIGHTS)) \
 		&& .engines/vllm/bin/python engines/weights.py "$$weights" $(TEMPLATE) .engines/smollm2 \
 		|| { echo "SmolLM2 can't be written at sixteen bits; see above"; exit 1; }
+	@touch $@
+
+.engines/pair.stamp: .engines/smollm2.stamp engines/pair.py
+	@echo "writing SmolLM2 at sixteen bits and at four for llama.cpp, 350 MB"
+	weights=$$($(FIND_WEIGHTS)) \
+		&& .engines/vllm/bin/python engines/pair.py .engines/smollm2 "$$weights" \
+			.engines/local-f16.gguf .engines/local-q4.gguf \
+		|| { echo "the pair of files can't be written; see above"; exit 1; }
 	@touch $@

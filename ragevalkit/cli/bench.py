@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ragevalkit.cli import bench_budget, bench_guided, bench_stream, bench_sweep
 from ragevalkit.cli.wiring import REPORTS
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ _MOST_TOKENS = 1_000_000
 @app.callback()
 def _group() -> None:
     """Benches: measure what the machinery costs."""
+
+
+app.command("budget")(bench_budget.command)
+app.command("guided")(bench_guided.command)
+app.command("stream")(bench_stream.command)
+app.command("sweep")(bench_sweep.command)
 
 
 @app.command("calibrate")

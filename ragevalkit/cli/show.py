@@ -57,12 +57,37 @@ def command(
     full: Annotated[
         bool, typer.Option("--full", help="The whole reasoning and search results of QUESTION.")
     ] = False,
+    costs: Annotated[
+        bool,
+        typer.Option(
+            "--costs",
+            help="Where the median turn's time goes, and seconds, tokens and joules a correct one.",
+        ),
+    ] = False,
+    power_log: Annotated[
+        str | None, typer.Option(help="With --costs: a CSV of times and watts.")
+    ] = None,
+    power_zone: Annotated[
+        str | None,
+        typer.Option(help="Zone of the log's times without one. [default: this machine's]"),
+    ] = None,
+    power_device: Annotated[
+        str | None, typer.Option(help="Take one device of the log. [default: all, added up]")
+    ] = None,
+    power_scope: Annotated[
+        str | None, typer.Option(help="What the power covers, such as module or board.")
+    ] = None,
+    idle_watts: Annotated[
+        float | None,
+        typer.Option(min=0, help="Idle power. [default: the log's, outside of the turns]"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
-    """List a run's turns, or print one turn as a whole.
+    """List a run's turns, print one turn as a whole, or say what the run's turns cost.
 
     Several filters take the turns that satisfy all of them; the same one repeated takes either.
     """
+    from ragevalkit.cli.show_costs import PowerOptions, show_costs
     from ragevalkit.cli.wiring import find_run
     from ragevalkit.errors import InputError
     from ragevalkit.report.turns import Filter, make_filter
@@ -76,6 +101,15 @@ def command(
         answerable=answerable,
         words=text,
     )
+    power = PowerOptions(power_log, power_zone, power_device, power_scope, idle_watts)
+    if costs:
+        all_turns = wanted == Filter([], [], [], []) and limit is None and repeat is None
+        if question is not None or full or not all_turns:
+            raise InputError("--costs are over all turns of a run; leave filters and QUESTION out")
+        show_costs(folder, power, as_json)
+        return
+    if power != PowerOptions():
+        raise InputError("options on power go with --costs")
     if question is None:
         if full or repeat is not None:
             raise InputError("--full and --repeat need a question")

@@ -46,9 +46,11 @@ class Steps:
             self._bar.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._console.is_terminal:
             self._bar.stop()
+        if kind is KeyboardInterrupt and self._began is not None:
+            self._console.print("interrupted; the same command continues")
 
     def checks(self, what: str) -> None:
         self._bar.update(self._task, note=what)

@@ -26,6 +26,7 @@ _RESULTS = (
     "scores.jsonl",
     "run.json",
     "server.json",
+    "power.csv",
 )
 
 PIPE_WIDTH = 1000

@@ -50,6 +50,7 @@ class RunFolder:
         self.scores = path / "scores.jsonl"
         self.summary = path / "summary.json"
         self.server = path / "server.json"
+        self.power = path / "power.csv"
         self.report = path / "report.html"
         self._lock: BinaryIO | None = None
 
@@ -82,6 +83,7 @@ class RunFolder:
                 self.turns,
                 self.attempts,
                 self.server,
+                self.power,
                 self.path / ".lock",
             ):
                 path.unlink(missing_ok=True)

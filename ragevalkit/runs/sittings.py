@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ragevalkit.endpoint.client import ChatClient
 from ragevalkit.endpoint.engine import Ours, Span, settled
 from ragevalkit.endpoint.instrument import Instrument, LoopMonitor, frozen_heap
+from ragevalkit.endpoint.power.nvml import recorded_power
 from ragevalkit.errors import InputError, RunFolderError
 from ragevalkit.runs.folder import RunFolder, replace_file
 
@@ -90,7 +91,7 @@ async def watched(
         _write(folder, [*earlier, sitting] if sitting.ours.turns else earlier)
 
     try:
-        with frozen_heap():
+        with frozen_heap(), recorded_power(folder.power):
             async with monitor:
                 yield sitting.ours
     except BaseException:

@@ -27,16 +27,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m ragevalkit.standin")
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--scenario", type=Path, help="what mock does, as a TOML file")
+    parser.add_argument("--weights", type=Path, help="what local serves, as a GGUF file")
     parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
     parser.add_argument("--stay", action="store_true", help="don't end with standard input")
     options = parser.parse_args(arguments)
     if options.scenario is not None and options.name != "mock":
         parser.error("--scenario is for mock")
+    if options.weights is not None and options.name != "local":
+        parser.error("--weights is for local")
     if not options.stay:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         threading.Thread(target=_end_with_stdin, daemon=True).start()
     try:
-        _serve(options.name, options.scenario, options.port)
+        _serve(options.name, options.scenario, options.weights, options.port)
     except KeyboardInterrupt:
         return 130
     except (InputError, OSError) as error:
@@ -56,11 +59,12 @@ def _brain(name: str, scenario: Path | None) -> Brain:
     return Mock(load_scenario(scenario))
 
 
-def _serve(name: str, scenario: Path | None, port: int) -> None:
+def _serve(name: str, scenario: Path | None, weights: Path | None, port: int) -> None:
     if name == "local":
         from ragevalkit.standin import local
 
-        local.serve(port, lambda taken: _greet(taken, local.MODEL))
+        model = local.model_name(weights)
+        local.serve(port, lambda taken: _greet(taken, model), weights=weights)
         return
     from ragevalkit.standin.server import serve
 

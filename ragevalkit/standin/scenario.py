@@ -76,10 +76,11 @@ raw = "data: {oops\\n\\n"         # sent as it is
 hex = ""                        # after it, bytes that are no text
 ```
 
-Placeholders `{question}`, `{document}`, `{page}` and `{quote}` (the first sentence) are filled from
-the question and the first result of the last search. In arguments given as text they are escaped
-for a JSON string; a table's value that is just `"{page}"` becomes a number. `{u+2028}` is the
-character of that number, also half of a surrogate pair: `{u+d83d}`.
+Placeholders `{question}`, `{document}`, `{page}`, `{next_page}` (the number after it) and `{quote}`
+(the first sentence) are filled from the question and the first result of the last search. In
+arguments given as text they are escaped for a JSON string; a table's value that is just `"{page}"`
+or `"{next_page}"` becomes a number. `{u+2028}` is the character of that number, also half of a
+surrogate pair: `{u+d83d}`.
 
 The faults `silence`, `cut`, `eof` and `error_event` take `after`, the number of token events sent
 before them (default: 0 for silence and cut, that is before the headers; all of them for the

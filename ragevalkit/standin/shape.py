@@ -21,7 +21,7 @@ from ragevalkit.standin.sentences import split_sentences
 from ragevalkit.standin.wire import to_json
 
 _PLACEHOLDER = re.compile(
-    r"\{(?:(question|document|page|quote)|u\+((?:10|0?[0-9a-fA-F])?[0-9a-fA-F]{4}))\}"
+    r"\{(?:(question|document|page|next_page|quote)|u\+((?:10|0?[0-9a-fA-F])?[0-9a-fA-F]{4}))\}"
 )
 _FILLER = (" so", " then", " the", " next", " step", " is", " to", " look", " again", " here")
 _LONGEST_QUOTE = 300
@@ -125,11 +125,12 @@ def _in_order(calls: list[list[Step]], dialect: Dialect) -> Iterable[Step]:
 
 
 def _placeholders(now: Conversation) -> dict[str, str]:
-    values = {"question": now.question, "document": "", "page": "1", "quote": ""}
+    values = {"question": now.question, "document": "", "page": "1", "next_page": "2", "quote": ""}
     if now.searches and now.searches[-1]:
         first = now.searches[-1][0]
         quote = next(iter(split_sentences(first.text[:5000])), "")[:_LONGEST_QUOTE]
-        values |= {"document": first.document, "page": str(first.page), "quote": quote}
+        values |= {"document": first.document, "quote": quote}
+        values |= {"page": str(first.page), "next_page": str(first.page + 1)}
     return values
 
 
@@ -145,8 +146,8 @@ def _fill(text: str, values: Mapping[str, str], *, escape: bool = False) -> str:
 
 def _filled(value: Any, values: Mapping[str, str]) -> Any:
     """A TOML value with its strings filled."""
-    if value == "{page}":
-        return int(values["page"])
+    if value in ("{page}", "{next_page}"):
+        return int(values[value[1:-1]])
     if isinstance(value, str):
         return _fill(value, values)
     if isinstance(value, list):

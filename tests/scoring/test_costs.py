@@ -209,3 +209,8 @@ def test_a_log_that_ends_too_early_is_refused() -> None:
 def test_power_that_does_not_rise_during_turns_is_remarked() -> None:
     assert any("do the clocks agree" in note for note in costs(log(watts=60)).notes)
     assert not costs(log()).notes
+
+
+def test_a_stretch_that_is_too_short_is_remarked() -> None:
+    short = costs_of("r", scored(bad(500)), log())
+    assert short.notes == ["turns took 0.5 s in all, too short for power to be read well"]

@@ -59,6 +59,22 @@ def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         local.find_weights()
 
 
+def test_given_weights_that_are_not_there_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["local", "--stay", "--weights", "no/such.gguf"]) == 2
+    assert capsys.readouterr().err == "there is no file no/such.gguf with weights\n"
+
+
+def test_given_weights_name_the_model() -> None:
+    assert local.model_name(Path("some/local-q4.gguf")) == "local-q4"
+    assert local.model_name(None) == local.MODEL
+
+
+def test_weights_are_for_local_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["mock", "--weights", "some.gguf"])
+    assert "--weights is for local" in capsys.readouterr().err
+
+
 def test_missing_engine_comes_by_one_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

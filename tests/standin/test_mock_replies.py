@@ -89,13 +89,13 @@ REPLIES = [
     ),
     pytest.param(
         '[rules.reply]\n[[rules.reply.calls]]\nname = "search"\nid = "x1"\npieces = 3\n'
-        'arguments = { query = "{question}", n = [1, "{page}"] }',
+        'arguments = { query = "{question}", n = [1, "{page}", "{next_page}"] }',
         Heard(
             calls={
                 0: {
                     "id": "x1",
                     "name": "search",
-                    "arguments": '{"query":"What is the voltage?","n":[1,1]}',
+                    "arguments": '{"query":"What is the voltage?","n":[1,1,2]}',
                 }
             },
             finish="tool_calls",

@@ -135,11 +135,15 @@ def _zone(name: str | None) -> tzinfo | None:
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
     lines = text.splitlines()
-    first = next((line for line in lines if line.strip()), "")
+    first = next((line for line in lines if line.strip() and not _is_comment(line)), "")
     separator = max("\t;,", key=first.count)
     for number, cells in enumerate(csv.reader(lines, delimiter=separator), 1):
-        if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith("#"):
+        if any(cell.strip() for cell in cells) and not _is_comment(cells[0]):
             yield number, cells
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
 
 
 def _header(
