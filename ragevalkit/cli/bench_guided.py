@@ -78,7 +78,7 @@ def command(
 
     profile = wiring.resolve_endpoint(endpoint)
     profile.api_key()  # a missing key is said before anything else is done
-    turns = wiring.find_run(of_run) if of_run else None
+    run = wiring.find_run(of_run) if of_run else None
     counts = _counts(tools)
     folder = bench_name("guided-tools" if counts else "guided", profile.name, name)
     plan = Plan(
@@ -98,7 +98,10 @@ def command(
         timeouts=Timeouts(stall_s=stall_timeout),
     )
     watch = _Watch()
-    result = guided(plan, watch, of_run, turns.read_turns([]) if turns else ())
+    if run is None:
+        result = guided(plan, watch)
+    else:
+        result = guided(plan, watch, run.name, run.read_turns([]))
     _print(result, as_json)
     if result.stopped is not None:
         watch.warns(f"stopped: {result.stopped}; the same command continues the bench")
