@@ -17,7 +17,7 @@ types: .venv/dev.stamp
 	$(BIN)/mypy
 
 unit: .venv/dev.stamp
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist worksteal
 
 engines: .venv/local.stamp .engines/smollm2.stamp .engines/pair.stamp  ## llama.cpp and vLLM on this processor, with a small model
 

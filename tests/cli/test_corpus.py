@@ -80,4 +80,4 @@ def test_endpoint_list(ragevalkit: Command) -> None:
     )
     assert "NVFP4" in ragevalkit("endpoint", "list").stdout
     listed = json.loads(ragevalkit("endpoint", "list", "--json").stdout)
-    assert set(listed) == {"baseline", "mock", "spark"}
+    assert set(listed) == {"baseline", "mock", "local", "spark"}

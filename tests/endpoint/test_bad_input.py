@@ -297,7 +297,9 @@ def test_each_ends_in_a_named_state(url: str, name: str) -> None:
     row = ROWS[name]
     round_ = asyncio.run(asked(url, name))
     assert round_.state is row.state, round_.error
-    assert [a.state for a in round_.attempts] == [row.state]
+    # a connection that is closed before any answer is made anew once
+    times = 2 if row.state is R.UNREACHABLE else 1
+    assert [a.state for a in round_.attempts] == [row.state] * times
     assert row.words in (round_.error or "")
     assert (round_.error is None) == (row.state is R.DONE)
     assert Round.model_validate_json(round_.model_dump_json()).state is row.state
