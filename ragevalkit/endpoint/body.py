@@ -18,7 +18,8 @@ from ragevalkit.turn.record import RoundState
 
 _PAGES = ("text/html", "application/xhtml+xml")
 _STREAM_STARTS = (b"data:", b"event:", b"error:", b"id:", b"retry:", b":")
-_DECODED = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+_PLAIN = frozenset({"", "identity"})
+_DECODED = _PLAIN | {"gzip", "x-gzip", "deflate"}
 """Encodings that are undone on the way here, though none was asked for."""
 
 _AFTER_DONE_S = 0.1
@@ -38,7 +39,9 @@ async def read_completion(response: httpx2.Response, reader: StreamReader) -> No
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in _PAGES:
         _refuse_page(response.status_code, (await response.aread()).decode(errors="replace"))
-    reads = response.aiter_bytes()
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    # a decoder, also one that does nothing, costs every read of a stream
+    reads = response.aiter_raw() if encoding in _PLAIN else response.aiter_bytes()
     if kind == "application/json":
         whole = await _whole_body(reads, reader)
         if whole is not None:
@@ -48,7 +51,6 @@ async def read_completion(response: httpx2.Response, reader: StreamReader) -> No
     reader.close(time.perf_counter_ns())
     if not reader.events and kind != "text/event-stream":
         _refuse(response.status_code, "the answer holds no events of a completion")
-    encoding = response.headers.get("content-encoding", "").strip().lower()
     if not reader.events and encoding not in _DECODED:
         _refuse(response.status_code, f"the answer is compressed ({encoding}), unasked")
 
