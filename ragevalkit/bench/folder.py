@@ -5,7 +5,6 @@ Public: `Record`, `BenchFolder`, `bench_name`, `endpoint_settings`, `BENCH_VERSI
 
 from __future__ import annotations
 
-import fcntl
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -17,8 +16,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ragevalkit import __version__
 from ragevalkit.endpoint.profile import Profile
-from ragevalkit.errors import InputError, RunFolderError
+from ragevalkit.errors import InputError
 from ragevalkit.runs.folder import check_run_name, replace_file
+from ragevalkit.runs.lock import locked
 from ragevalkit.runs.manifest import changed_settings
 from ragevalkit.runs.writer import Writer
 from ragevalkit.turn.record import Round, Turn
@@ -75,7 +75,7 @@ class BenchFolder:
                 other settings; the first one that differs is named.
             RunFolderError: it can't be made or written.
         """
-        self._take_lock()
+        self._lock = locked(self.path)
         try:
             self._write_manifest(settings, more)
             self._drop_cut_off_line()
@@ -164,22 +164,6 @@ class BenchFolder:
             RunFolderError: the disk is full, or the folder can't be written.
         """
         replace_file(self.result, [result.model_dump_json(indent=2).encode(), b"\n"])
-
-    def _take_lock(self) -> None:
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = (self.path / ".lock").open("wb")
-        except OSError as error:
-            raise RunFolderError(f"can't write to {self.path}: {error.strerror}") from error
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._lock.close()
-            self._lock = None
-            raise InputError(
-                f"another ragevalkit is writing to {self.path}; wait for it, or choose another "
-                "--name"
-            ) from error
 
     def _write_manifest(self, settings: dict[str, Any], more: dict[str, Any]) -> None:
         manifest = self.check(settings)

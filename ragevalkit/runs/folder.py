@@ -5,7 +5,6 @@ Public: `RunFolder`, `check_run_name`.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -18,6 +17,7 @@ from pydantic import ValidationError
 
 from ragevalkit.bank import Question
 from ragevalkit.errors import InputError, RunFolderError
+from ragevalkit.runs.lock import locked
 from ragevalkit.turn.composition import PARTS
 from ragevalkit.turn.record import RECORD_VERSION, Turn
 
@@ -61,18 +61,7 @@ class RunFolder:
             InputError: another process is writing to it.
             RunFolderError: it can't be made.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = (self.path / ".lock").open("wb")
-        except OSError as error:
-            raise RunFolderError(f"can't write to {self.path}: {error.strerror}") from error
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise InputError(
-                f"another ragevalkit is writing to {self.path}; wait for it, or choose another "
-                "--name"
-            ) from error
+        self._lock = locked(self.path)
 
     def release(self) -> None:
         """Give the lock back; a folder in which no turn was ever finished is removed."""
