@@ -12,11 +12,9 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ragevalkit.cli.progress import PLAIN_INTERVAL_S
 from ragevalkit.errors import InputError
 from ragevalkit.report.numbers import seconds
-
-_INTERVAL_S = 10.0
-"""Between two lines where standard error is no terminal."""
 
 
 class Steps:
@@ -76,7 +74,7 @@ class Steps:
 
     def _say(self, line: str) -> None:
         now = time.monotonic()
-        if not self._console.is_terminal and now - self._said >= _INTERVAL_S:
+        if not self._console.is_terminal and now - self._said >= PLAIN_INTERVAL_S:
             self._said = now
             self._console.print(line, markup=False)
 
