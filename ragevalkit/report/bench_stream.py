@@ -1,6 +1,6 @@
 """Tables of `bench stream`.
 
-Public: `stream_tables`.
+Public: `stream_tables`, `times`.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def _gaps(result: StreamResult) -> Table:
     for arm, of in result.arms.items():
         tokens = of.tokens_per_event
         for channel, gaps in of.gaps_ms.items():
-            times = map(milliseconds, (gaps.p50, gaps.p90, gaps.p99, gaps.max))
+            spread = map(milliseconds, (gaps.p50, gaps.p90, gaps.p99, gaps.max))
             rows.append(
-                [arm, channel, *times, f"{gaps.n:,}", count(tokens.mean if tokens else None)]
+                [arm, channel, *spread, f"{gaps.n:,}", count(tokens.mean if tokens else None)]
             )
     columns = ["endpoint", "channel", "p50", "p90", "p99", "max", "gaps", "tokens an event"]
     notes = [
@@ -117,12 +117,13 @@ def _gain_row(level: LengthGain) -> list[str]:
     return [
         tokens,
         str(level.pairs),
-        estimate(level.decode, _times),
+        estimate(level.decode, times),
         level.decode_verdict,
-        estimate(level.whole, _times),
+        estimate(level.whole, times),
         level.whole_verdict,
     ]
 
 
-def _times(value: float | None) -> str:
+def times(value: float | None) -> str:
+    """How many times as fast: `1.234`."""
     return MISSING if value is None else f"{value:.3f}"

@@ -1,6 +1,8 @@
 """One turn from beginning to end, as lines and tables.
 
-Public: `Line`, `transcript`.
+Public: `Line`, `transcript`; and of its parts, for the page: `round_clock`, `round_tokens`,
+`attempt_line`, `call_faults`, `search_results`, `is_evidence`, `is_cited`, `metric_value`, `took`,
+`citations_table`, `composition_table`.
 """
 
 from __future__ import annotations
@@ -59,8 +61,8 @@ def transcript(shown: ScoredTurn, *, full: bool = False, repeats: int = 1) -> It
         yield from _round(shown, number, round_, full)
     yield _head("Reply")
     yield from _text(turn.reply) if turn.reply else [Line("nothing", 2, "dim")]
-    yield _citations(shown)
-    yield _composition(shown)
+    yield citations_table(shown)
+    yield composition_table(shown)
 
 
 def _head(text: str) -> Line:
@@ -122,12 +124,12 @@ def _metrics(shown: ScoredTurn) -> Table:
     for name, value in shown.score.metrics.items():
         metric = METRICS.get(name)
         badly = metric is not None and went_badly(name, value)
-        of = _value(value, is_mean=metric.is_mean if metric else False)
+        of = metric_value(value, is_mean=metric.is_mean if metric else False)
         rows.append([name, of, "bad" if badly else "", metric.counts if metric else ""])
     return Table("Metrics", ["metric", "value", "", "counts"], rows, text_columns=4)
 
 
-def _value(value: bool | float | None, *, is_mean: bool) -> str:
+def metric_value(value: bool | float | None, *, is_mean: bool) -> str:
     if value is None:
         return MISSING
     return f"{value:.3g}" if is_mean else "yes" if value else "no"
@@ -137,11 +139,11 @@ def _round(shown: ScoredTurn, number: int, round_: Round, full: bool) -> Iterato
     finish = f", finish reason {round_.finish_reason}" if round_.finish_reason else ""
     error = f": {round_.error}" if round_.error else ""
     yield _head(f"Round {number}: {round_.state}{finish}{error}")
-    yield Line(_clock(round_), 2, "dim")
-    yield Line(_tokens(round_), 2, "dim")
+    yield Line(round_clock(round_), 2, "dim")
+    yield Line(round_tokens(round_), 2, "dim")
     if len(round_.attempts) > 1:
         for attempt in round_.attempts:
-            yield Line(_attempt(attempt), 2, "yellow")
+            yield Line(attempt_line(attempt), 2, "yellow")
     if round_.reasoning:
         yield Line("reasoning", 2, "dim")
         yield from _folded(round_.reasoning, full)
@@ -154,7 +156,7 @@ def _round(shown: ScoredTurn, number: int, round_: Round, full: bool) -> Iterato
         yield from _call(shown, position, call, full)
 
 
-def _clock(round_: Round) -> str:
+def round_clock(round_: Round) -> str:
     clock = round_.clock
     times = {
         "sent": clock.sent_ms,
@@ -171,7 +173,7 @@ def _ms(ms: float | None) -> str:
     return MISSING if ms is None else f"{ms:,.1f}"
 
 
-def _tokens(round_: Round) -> str:
+def round_tokens(round_: Round) -> str:
     cached = f" ({round_.cached_tokens:,} cached)" if round_.cached_tokens else ""
     prompt = MISSING if round_.prompt_tokens is None else f"{round_.prompt_tokens:,}"
     parts = [f"prompt {prompt}{cached}"]
@@ -190,7 +192,7 @@ def _tokens_of(channel: Channel) -> str:
     return f"{channel.tokens:,}" + (" (estimated)" if channel.estimated else "")
 
 
-def _attempt(attempt: Attempt) -> str:
+def attempt_line(attempt: Attempt) -> str:
     status = f" {attempt.status}" if attempt.status is not None else ""
     waited = f", then waited {seconds(attempt.waited_s)}" if attempt.waited_s is not None else ""
     error = f": {attempt.error}" if attempt.error else ""
@@ -208,18 +210,16 @@ def _folded(text: str, full: bool) -> Iterator[Line]:
 
 
 def _call(shown: ScoredTurn, position: int, call: Call, full: bool) -> Iterator[Line]:
-    faults = [call.defect] if call.defect else []
-    faults += ["duplicate id"] if call.duplicate_id else []
-    faults += ["recovered by a later call"] if call.recovered else []
+    faults = call_faults(call)
     marks = "".join(f" [{fault}]" for fault in faults)
     id_ = f"id {call.id}" if call.id else "without id"
-    yield Line(f"call {position}: {call.name}, {id_}{_took(call)}{marks}", 2, "red" * bool(faults))
+    yield Line(f"call {position}: {call.name}, {id_}{took(call)}{marks}", 2, "red" * bool(faults))
     yield Line("arguments", 4, "dim")
     yield Line(call.arguments, 6, raw=True) if call.arguments else Line("none", 6, "dim")
     if call.result is None:
         yield Line("no result: the turn ended before it", 4, "dim")
         return
-    results = _results(call.result)
+    results = search_results(call.result)
     if results is None:
         yield Line("result", 4, "dim")
         yield Line(call.result, 6, raw=True)
@@ -229,13 +229,20 @@ def _call(shown: ScoredTurn, position: int, call: Call, full: bool) -> Iterator[
         yield from _result(shown, result, full)
 
 
-def _took(call: Call) -> str:
+def call_faults(call: Call) -> list[str]:
+    """What is wrong with a call, and whether a later one made up for it."""
+    faults = [call.defect] if call.defect else []
+    faults += ["duplicate id"] if call.duplicate_id else []
+    return [*faults, *(["recovered by a later call"] if call.recovered else [])]
+
+
+def took(call: Call) -> str:
     if call.started_ms is None or call.ended_ms is None:
         return ""
     return f", took {milliseconds(call.ended_ms - call.started_ms)}"
 
 
-def _results(message: str) -> list[dict[str, Any]] | None:
+def search_results(message: str) -> list[dict[str, Any]] | None:
     """The results in a search's message; None where it has another form."""
     try:
         results = orjson.loads(message)["results"]
@@ -252,22 +259,22 @@ def _result(shown: ScoredTurn, result: dict[str, Any], full: bool) -> Iterator[L
     label = f" (printed {result['label']})" if result.get("label") else ""
     score = result.get("score")
     scored = f" score {score:.2f}" if isinstance(score, int | float) else ""
-    evidence = _is_evidence(shown, document, page)
-    marks = " [evidence]" * evidence + " [cited]" * _is_cited(shown, document, page)
+    evidence = is_evidence(shown, document, page)
+    marks = " [evidence]" * evidence + " [cited]" * is_cited(shown, document, page)
     words = "" if full else f"  {first_words(text, _RESULT_WORDS)}"
     yield Line(f"{document} p. {page}{label}{scored}{marks}{words}", 6, "green" * evidence)
     if full:
         yield from _text(text, 8)
 
 
-def _is_evidence(shown: ScoredTurn, document: str, page: Any) -> bool:
+def is_evidence(shown: ScoredTurn, document: str, page: Any) -> bool:
     return any(
         page == one.page and same_document(document, one.document)
         for one in shown.question.evidence
     )
 
 
-def _is_cited(shown: ScoredTurn, document: str, page: Any) -> bool:
+def is_cited(shown: ScoredTurn, document: str, page: Any) -> bool:
     cited = (*shown.turn.citations, *(shown.score.citations if shown.score else ()))
     return any(page == one.page and same_document(document, one.document) for one in cited)
 
@@ -278,7 +285,7 @@ def _was_returned(shown: ScoredTurn, document: str, page: int) -> bool:
     return any(page == one.page and same_document(document, one.document) for one in returned)
 
 
-def _citations(shown: ScoredTurn) -> Table:
+def citations_table(shown: ScoredTurn) -> Table:
     """Cited pages in their order, then the evidence that none of them is."""
     rows = [
         [f"{document} p. {page}", source, _yes(is_evidence), fault, returned, quote or ""]
@@ -294,7 +301,7 @@ def _citations(shown: ScoredTurn) -> Table:
             one.quote or "",
         ]
         for one in shown.question.evidence
-        if not _is_cited(shown, one.document, one.page)
+        if not is_cited(shown, one.document, one.page)
     ]
     columns = ["page", "cited", "evidence", "defect", "returned by a search", "quote"]
     notes = [] if rows else ["Nothing was cited, and there is no evidence."]
@@ -308,7 +315,7 @@ def _cited(shown: ScoredTurn) -> Iterator[tuple[str, int, str, bool, str, str, s
         for one in calls:
             place = one.document, one.page
             returned = _yes(_was_returned(shown, *place))
-            yield *place, "by call", _is_evidence(shown, *place), MISSING, returned, one.quote
+            yield *place, "by call", is_evidence(shown, *place), MISSING, returned, one.quote
         return
     quotes = [c.quote for c in calls] if len(calls) == len(scored) else [None] * len(scored)
     for of, quote in zip(scored, quotes, strict=True):
@@ -322,7 +329,7 @@ def _yes(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def _composition(shown: ScoredTurn) -> Table:
+def composition_table(shown: ScoredTurn) -> Table:
     parts, wall_ms = shown.turn.composition_ms, shown.turn.wall_ms
     rows = [
         ["time", *map(milliseconds, parts.values())],
