@@ -96,11 +96,13 @@ def conclude(
     no_gate: bool,
     as_json: bool,
     announcer: Announcer,
+    *,
+    report: bool = True,
 ) -> int:
     """Compare two runs that alternated, print it, and write it to reports/<a>-vs-<b>/.
 
-    Gives the exit code. Where they were broken off, or every turn of one was lost, nothing is
-    compared, and what there is of each is printed.
+    With `report` its page is written there, too. Gives the exit code. Where they were broken off,
+    or every turn of one was lost, nothing is compared, and what there is of each is printed.
     """
     from ragevalkit.cli import compare
     from ragevalkit.cli.output import print_json
@@ -131,6 +133,8 @@ def conclude(
     )
     written = comparison.model_dump_json(indent=2).encode()
     replace_file(folder / "comparison.json", [written, b"\n"])
+    if report:
+        compare.write_page(comparison)
     if as_json:
         print_json(comparison.model_dump(mode="json"))
     else:

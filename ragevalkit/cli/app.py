@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ragevalkit import __version__
-from ragevalkit.cli import bank, bench, compare, corpus, endpoint, run, score, show
+from ragevalkit.cli import bank, bench, compare, corpus, endpoint, report, run, score, show
 
 app = typer.Typer(
     name="ragevalkit",
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command("run")(run.command)
 app.command("score")(score.command)
 app.command("compare")(compare.command)
+app.command("report")(report.command)
 app.command("show")(show.command)
 app.add_typer(bank.app, name="bank")
 app.add_typer(bench.app, name="bench")

@@ -90,11 +90,11 @@ def calibrate(
         return
     for table in calibration_tables(calibration):
         print_table(table)
-    typer.echo(f"\nResults are in {folder}/: calibration.json, tokens.jsonl")
+    typer.echo(f"\nResults are in {folder}/: report.html, calibration.json, tokens.jsonl")
 
 
 def _write(folder: Path, calibration: Calibration, raw: list[tuple[Load, Streams]]) -> None:
-    """calibration.json and tokens.jsonl.
+    """calibration.json, tokens.jsonl and report.html.
 
     Raises:
         RunFolderError: the disk is full, or the folder can't be written.
@@ -103,6 +103,7 @@ def _write(folder: Path, calibration: Calibration, raw: list[tuple[Load, Streams
 
     from ragevalkit.bench.calibrate import lines
     from ragevalkit.errors import RunFolderError
+    from ragevalkit.report.html.write import write_bench
     from ragevalkit.runs.folder import replace_file
 
     try:
@@ -113,6 +114,7 @@ def _write(folder: Path, calibration: Calibration, raw: list[tuple[Load, Streams
     replace_file(
         folder / "calibration.json", [calibration.model_dump_json(indent=2).encode() + b"\n"]
     )
+    write_bench(folder)
 
 
 def _allow_connections(streams: int) -> None:

@@ -84,6 +84,7 @@ def command(
     from ragevalkit.cli.progress import Announcer
     from ragevalkit.cli.steps import Steps
     from ragevalkit.endpoint.client import Timeouts
+    from ragevalkit.report.html.write import write_bench
     from ragevalkit.runs.loop import run_to_end
 
     asked = load_bank(bank)
@@ -112,6 +113,7 @@ def command(
             timeouts=Timeouts(stall_s=stall_timeout),
         )
         result = run_to_end(measure(setup, steps))
+    write_bench(folder.path)
     _print(result, as_json)
     return 3 if result.lost else 0
 
@@ -136,7 +138,7 @@ def _print(result: BudgetResult, as_json: bool) -> None:
     for table in budget_tables(result):
         print_table(table)
     folder = REPORTS / result.name
-    typer.echo(f"\nResults are in {folder}/: result.json, requests.jsonl, bench.json")
+    typer.echo(f"\nResults are in {folder}/: report.html, result.json, requests.jsonl, bench.json")
 
 
 def _print_curve(names: list[str], as_json: bool) -> int:

@@ -75,6 +75,7 @@ def command(
     from ragevalkit.bench.guided.tools import load_tools
     from ragevalkit.cli import wiring
     from ragevalkit.endpoint.client import Timeouts
+    from ragevalkit.report.html.write import write_bench
 
     profile = wiring.resolve_endpoint(endpoint)
     profile.api_key()  # a missing key is said before anything else is done
@@ -102,6 +103,7 @@ def command(
         result = guided(plan, watch)
     else:
         result = guided(plan, watch, run.name, run.read_turns([]))
+    write_bench(plan.folder.path)
     _print(result, as_json)
     if result.stopped is not None:
         watch.warns(f"stopped: {result.stopped}; the same command continues the bench")
@@ -121,7 +123,7 @@ def _print(result: GuidedResult, as_json: bool) -> None:
     for sentence in result.says:
         typer.echo(sentence)
     folder = REPORTS / result.name
-    typer.echo(f"\nResults are in {folder}/: result.json, requests.jsonl, bench.json")
+    typer.echo(f"\nResults are in {folder}/: report.html, result.json, requests.jsonl, bench.json")
 
 
 def _milliseconds(option: str, text: str) -> float:

@@ -70,6 +70,7 @@ def command(
     from ragevalkit.cli import wiring
     from ragevalkit.cli.steps import Steps, numbers
     from ragevalkit.endpoint.client import Timeouts
+    from ragevalkit.report.html.write import write_bench
     from ragevalkit.runs.loop import run_to_end
 
     plan = StreamPlan(numbers("--lengths", lengths, _MOST_TOKENS), prompts, seed)
@@ -93,9 +94,10 @@ def command(
                 timeouts=Timeouts(stall_s=stall_timeout),
             )
         )
+    write_bench(folder.path)
     _print(result, as_json)
     if not as_json:
-        files = "result.json, requests.jsonl, bench.json, server.json"
+        files = "report.html, result.json, requests.jsonl, bench.json, server.json"
         typer.echo(f"\nResults are in {folder.path}/: {files}")
     return 3 if result.failed else 0
 

@@ -57,6 +57,7 @@ def command(
     from ragevalkit.endpoint.client import Timeouts
     from ragevalkit.errors import InputError
     from ragevalkit.report.bench_sweep import sweep_tables
+    from ragevalkit.report.html.write import write_bench
     from ragevalkit.report.terminal import print_table
     from ragevalkit.runs.loop import run_to_end
 
@@ -87,11 +88,12 @@ def command(
                 timeouts=Timeouts(stall_s=stall_timeout),
             )
         )
+    write_bench(folder.path)
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:
         for table in sweep_tables(result):
             print_table(table)
-        files = "result.json, cells.jsonl, requests.jsonl, bench.json"
+        files = "report.html, result.json, cells.jsonl, requests.jsonl, bench.json"
         typer.echo(f"\nResults are in {folder.path}/: {files}")
     return 3 if result.failed else 0

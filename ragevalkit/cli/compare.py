@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from ragevalkit.cli.wiring import REPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 SHOWN = 10
 _WIDE_TERMINAL = 110
 """Columns from which on a metric's row holds its flips, too."""
-
-_LONG_WAIT = 100_000_000
-"""Bytes of turns that take seconds to read."""
 
 
 def compare(
@@ -34,10 +32,12 @@ def compare(
     flips: int = SHOWN,
     markdown: str | Path | None = None,
     junit: str | Path | None = None,
+    html: bool = False,
 ) -> Comparison:
     """Compare two runs; the command's options under their names.
 
-    The result's fields are those of the command's JSON, `exit_code` is the command's.
+    The result's fields are those of the command's JSON, `exit_code` is the command's. With `html`
+    a page is written to reports/<a>-vs-<b>/report.html.
 
     Raises:
         RagevalkitError: a run or the gate can't be read, or a file can't be written.
@@ -67,7 +67,39 @@ def compare(
         replace_file(Path(markdown), [comparison_markdown(result).encode()])
     if junit is not None:
         replace_file(Path(junit), [comparison_junit(result)])
+    if html:
+        write_page(result)
     return result
+
+
+def write_page(of: Comparison) -> Path:
+    """Write the page of a comparison to reports/<a>-vs-<b>/report.html.
+
+    Raises:
+        RunFolderError: it can't be written.
+    """
+    from ragevalkit.report.html.write import write_comparison
+    from ragevalkit.runs.folder import RunFolder
+
+    a, b = (RunFolder(Path(arm.folder)) for arm in (of.a, of.b))
+    return write_comparison(of, a, b, page_of(of)).path
+
+
+def page_of(of: Comparison) -> Path:
+    """Where the page of a comparison lies by default; its folder is made.
+
+    Raises:
+        RunFolderError: it can't be made.
+    """
+    from ragevalkit.errors import RunFolderError
+    from ragevalkit.runs.folder import check_run_name
+
+    folder = REPORTS / check_run_name(f"{of.a.run}-vs-{of.b.run}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunFolderError(f"can't write to {folder}: {error.strerror}") from error
+    return folder / "report.html"
 
 
 def command(
@@ -93,6 +125,9 @@ def command(
     junit: Annotated[
         str | None, typer.Option(help="Write the gate's lines to this file, as JUnit XML.")
     ] = None,
+    html: Annotated[
+        bool, typer.Option("--html", help="Write a page to reports/<a>-vs-<b>/report.html.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the comparison as JSON and nothing else.")
     ] = False,
@@ -103,8 +138,10 @@ def command(
     where no_worse was asked for) or 12 (not comparable).
     """
     from ragevalkit.cli.output import print_json
+    from ragevalkit.cli.waiting import waiting
+    from ragevalkit.cli.wiring import find_run
 
-    with _waiting(a, b):
+    with waiting("reading the runs", map(find_run, (a, b))):
         result = compare(
             a,
             b,
@@ -115,28 +152,15 @@ def command(
             flips=flips,
             markdown=markdown,
             junit=junit,
+            html=html,
         )
     if as_json:
         print_json(result.model_dump(mode="json"))
     else:
         print_comparison(result)
+        if html:
+            typer.echo(f"\nThe page is {page_of(result)}")
     return result.exit_code
-
-
-def _waiting(*runs: str) -> AbstractContextManager[object]:
-    """Something that moves, where somebody looks on; elsewhere a line before a long wait."""
-    from rich.console import Console
-
-    from ragevalkit.cli.wiring import find_run
-
-    console = Console(stderr=True)
-    if console.is_terminal:
-        return console.status("reading the runs")
-    files = [find_run(run).turns for run in runs]
-    size = sum(file.stat().st_size for file in files if file.exists())
-    if size > _LONG_WAIT:
-        typer.echo(f"reading {size / 1e9:.1f} GB of turns", err=True)
-    return nullcontext()
 
 
 def print_comparison(result: Comparison) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
@@ -146,6 +147,10 @@ class Announcer:
             self._task, description="answers judged", completed=done, total=of, visible=True
         )
         self._plain(f"{done} of {of} answers judged")
+
+    def writes(self, page: Path) -> None:
+        self._bar.update(self._task, description="page", note=f"writing {page}", visible=True)
+        self._plain(f"writing {page}")
 
     def warns(self, message: str) -> None:
         self._console.print(f"ragevalkit: {message}", markup=False)

@@ -123,11 +123,12 @@ def _finish(
     """Write the page of a run, and have its answers judged."""
     from ragevalkit.cli import wiring
     from ragevalkit.errors import EndpointUnusable
-    from ragevalkit.report.page import write_page
+    from ragevalkit.report.html.write import write_run
     from ragevalkit.runs.rescoring import rescore
 
     if report:
-        write_page(plan.folder, result.summary)
+        observer.writes(plan.folder.report)
+        write_run(plan.folder, result.summary)
     if judge and not result.interrupted:
         try:
             wiring.judge(plan.folder, judge, None, observer)
@@ -136,7 +137,8 @@ def _finish(
             return replace(result, judge_failed=True)
         result = replace(result, summary=rescore(plan.folder, plan.corpora).summary)
         if report:
-            write_page(plan.folder, result.summary)
+            observer.writes(plan.folder.report)
+            write_run(plan.folder, result.summary)
     return result
 
 
@@ -252,7 +254,9 @@ def command(
             observer=announcer,
         )
     if result.against is not None:
-        return conclude(result, allow or (), gate, no_gate, as_json, announcer)
+        return conclude(
+            result, allow or (), gate, no_gate, as_json, announcer, report=not no_report
+        )
     if as_json:
         typer.echo(result.summary.model_dump_json(indent=2))
     else:

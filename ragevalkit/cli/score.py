@@ -32,7 +32,8 @@ def command(
     from ragevalkit.bank import load_bank
     from ragevalkit.cli import wiring
     from ragevalkit.cli.progress import Announcer
-    from ragevalkit.report.page import write_page
+    from ragevalkit.cli.waiting import waiting
+    from ragevalkit.report.html.write import write_run
     from ragevalkit.report.tables import changes_table, tags_table
     from ragevalkit.report.terminal import print_run, print_table
     from ragevalkit.runs.rescoring import rescore
@@ -53,7 +54,8 @@ def command(
         )
     result = rescore(folder, corpora, labels)
     if folder.report.exists():
-        write_page(folder, result.summary)
+        with waiting(f"writing {folder.report}", [folder]):
+            write_run(folder, result.summary)
     for message in result.unreadable:
         say(f"left out: {message}")
     if bank:

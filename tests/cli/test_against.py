@@ -46,6 +46,7 @@ def test_one_command_for_the_whole_experiment(ragevalkit: Command) -> None:
         "comparison.json",
         "comparison.md",
         "junit.xml",
+        "report.html",
     }
     assert "cited_correct_page" in (folder / "comparison.md").read_text()
     assert Xml.parse(folder / "junit.xml").getroot().tag in {"testsuite", "testsuites"}

@@ -69,6 +69,7 @@ def test_json_stands_alone_and_has_the_contracts_fields(
     assert json.loads((folder / "result.json").read_text()) == result
     assert {path.name for path in folder.glob("[!.]*")} == {
         "bench.json",
+        "report.html",
         "requests.jsonl",
         "result.json",
     }

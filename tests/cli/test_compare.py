@@ -159,10 +159,10 @@ def test_large_runs_are_read_in_processes_of_their_own(
 ) -> None:
     expected = compare("a", "mock", "--json").stdout
     monkeypatch.setattr(arm, "_LARGE", 0)
-    monkeypatch.setattr(cli, "_LONG_WAIT", 0)
+    monkeypatch.setattr("ragevalkit.cli.waiting.LONG_WAIT", 0)
     done = compare("a", "mock", "--json")
     assert done.stdout == expected
-    assert done.stderr == "reading 0.0 GB of turns\n"
+    assert done.stderr == "reading the runs, 1 MB of turns\n"
     Path("reports/mock/scores.jsonl").write_text("{}\n")
     compare("a", "mock").complains(2, "scores.jsonl, line 1 is damaged")
 
