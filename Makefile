@@ -1,17 +1,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
-ADAPTER := ragevalkit/standin/adapter/smollm2-assistant.gguf
 TEMPLATE := ragevalkit/standin/templates/smollm2.jinja
 
-.PHONY: demo demo-local test lint types unit test-browser engines test-engines test-ab train adapter-scores lock clean
+.PHONY: demo test lint types unit test-browser engines test-engines test-ab train lock clean
 
 demo: .venv/run.stamp  ## ask the repo's bank of the built-in endpoint and show the results
 	rm -rf reports/demo
 	$(BIN)/ragevalkit run --bank question_banks/tarn.jsonl --endpoint baseline --name demo
-
-demo-local: .venv/local.stamp  ## the same of a very small language model on this processor, 24 questions
-	rm -rf reports/demo-local
-	$(BIN)/ragevalkit run --bank question_banks/tarn-24.jsonl --endpoint local --name demo-local
 
 test: lint types unit  ## everything that needs Python alone
 
@@ -37,30 +32,26 @@ test-engines: .venv/dev.stamp engines
 test-ab: .venv/dev.stamp engines  ## the quantisation A/B on llama.cpp, and a gate that must fail
 	$(BIN)/pytest -m "" tests/ab
 
-# Training the adapter of the endpoint `local`; training/README.md says more. CLAPNQ is the data set's
-# folder with its original files.
+# An adapter for `local`, not yet good enough to come with the package; training/README.md says more.
+# CLAPNQ is the data set's folder with its original files.
 CLAPNQ ?= ../shared/data/clapnq
 TURNS := .training/turns.jsonl
 HELD_OUT := .training/banks/held-out.jsonl
+ADAPTER := .training/smollm2-assistant.gguf
 
-train: .training/adapter/adapter.safetensors  ## train the adapter anew, in under an hour on two cores
-	PYTHONPATH=engines .engines/vllm/bin/python training/convert.py .training/adapter $(ADAPTER)
-
-adapter-scores: .venv/local.stamp $(TURNS)  ## the table in the adapter's card: ten minutes
-	for endpoint in local baseline; do \
-		$(BIN)/ragevalkit run --bank question_banks/tarn.jsonl --endpoint $$endpoint --name tarn-$$endpoint || exit; \
-		$(BIN)/ragevalkit run --bank $(HELD_OUT) --corpus .training/banks/corpora/clapnq --endpoint $$endpoint --name held-out-$$endpoint || exit; \
-	done
-	$(BIN)/python benchmarks/adapter.py tarn-local tarn-baseline held-out-local held-out-baseline
+train: $(ADAPTER)  ## train an adapter that makes SmolLM2 an assistant, an hour on two quiet cores
 
 .training/banks/clapnq.jsonl: .venv/run.stamp
 	$(BIN)/ragevalkit bank import $(CLAPNQ) --layout clapnq --into .training/banks --overwrite
 
-$(TURNS): .training/banks/clapnq.jsonl training/turns.py $(TEMPLATE)
+$(TURNS): .training/banks/clapnq.jsonl training/turns.py ragevalkit/standin/templates/assistant.jinja
 	$(BIN)/python training/turns.py $@ --clapnq $< --held-out $(HELD_OUT)
 
 .training/adapter/adapter.safetensors: $(TURNS) training/adapter.py training/lora.py .engines/smollm2.stamp
 	.engines/vllm/bin/python training/adapter.py $(TURNS) .engines/smollm2 .training/adapter
+
+$(ADAPTER): .training/adapter/adapter.safetensors training/convert.py engines/pair.py
+	PYTHONPATH=engines .engines/vllm/bin/python training/convert.py .training/adapter $@
 
 lock: .venv/dev.stamp  ## write the locks anew from pyproject.toml's lower bounds
 	$(BIN)/python locks/write.py
@@ -108,10 +99,10 @@ FIND_WEIGHTS := $(BIN)/python -c 'from ragevalkit.standin.local import find_weig
 		|| { echo "SmolLM2 can't be written at sixteen bits; see above"; exit 1; }
 	@touch $@
 
-.engines/pair.stamp: .engines/smollm2.stamp engines/pair.py $(ADAPTER)
-	@echo "writing the assistant at sixteen bits and at four for llama.cpp, 350 MB"
+.engines/pair.stamp: .engines/smollm2.stamp engines/pair.py
+	@echo "writing SmolLM2 at sixteen bits and at four for llama.cpp, 350 MB"
 	weights=$$($(FIND_WEIGHTS)) \
-		&& .engines/vllm/bin/python engines/pair.py .engines/smollm2 "$$weights" $(ADAPTER) \
+		&& .engines/vllm/bin/python engines/pair.py .engines/smollm2 "$$weights" \
 			.engines/local-f16.gguf .engines/local-q4.gguf \
 		|| { echo "the pair of files can't be written; see above"; exit 1; }
 	@touch $@

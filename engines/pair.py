@@ -1,11 +1,13 @@
 """Write one model as two files for llama.cpp: at sixteen bits and at four.
 
-    python engines/pair.py FOLDER VOCABULARY.gguf ADAPTER.gguf SIXTEEN.gguf FOUR.gguf
+    python engines/pair.py FOLDER VOCABULARY.gguf SIXTEEN.gguf FOUR.gguf
 
 Run it with vLLM's own environment, which has gguf. FOLDER is a Hugging Face folder of SmolLM2's
-architecture, such as weights.py writes; the adapter, as training/convert.py writes it, is added to
-its weights. Metadata and tokenizer come from VOCABULARY.gguf. The four bits are Q4_1 without a
-calibration; the embedding, which is the output layer as well, keeps eight.
+architecture, such as weights.py writes: the same one with other weights gives another pair.
+Metadata and tokenizer come from VOCABULARY.gguf. The four bits are Q4_1 without a calibration; the
+embedding, which is the output layer as well, keeps eight. SmolLM2's packaged weights have been
+Q4_1 before, so with them the second file loses next to nothing and the pair differs by how
+llama.cpp computes with it, in eight bits; with Q4_0 hardly a call is well-formed.
 """
 
 from __future__ import annotations
@@ -28,33 +30,20 @@ from weights import BLOCK, OUTER
 
 F16, F32, Q4_1, Q8_0 = (GGMLQuantizationType[name] for name in ("F16", "F32", "Q4_1", "Q8_0"))
 EMBEDDING = "token_embd.weight"
+HEADS = {"attn_q": 9, "attn_k": 3}
+"""Heads of SmolLM2's projections whose rows llama.cpp keeps in another order."""
 NAMES = {theirs: ours for ours, theirs in (BLOCK | OUTER).items()}
 """Names of tensors, from transformers' to GGUF's."""
 
 
-HEADS = {"attn_q": 9, "attn_k": 3}
-"""Heads of the projections whose rows llama.cpp keeps in another order."""
-
-
-def main(folder: Path, vocabulary: Path, adapter: Path, sixteen: Path, four: Path) -> None:
+def main(folder: Path, vocabulary: Path, sixteen: Path, four: Path) -> None:
     reader = GGUFReader(vocabulary)
     named = dict(tensors(folder))
-    add(GGUFReader(adapter), named)
     missing = {tensor.name for tensor in reader.tensors} ^ named.keys()
     if missing:
         raise SystemExit(f"{folder} is not of the expected architecture: {sorted(missing)[:5]}")
     write(sixteen, reader, named, LlamaFileType.MOSTLY_F16, F16, F16)
     write(four, reader, named, LlamaFileType.MOSTLY_Q4_1, Q4_1, Q8_0)
-
-
-def add(adapter: GGUFReader, named: dict[str, np.ndarray]) -> None:
-    """Add a low-rank adapter to the weights that it was trained beside."""
-    alpha = adapter.fields["adapter.lora.alpha"].contents()
-    matrices = {tensor.name: np.asarray(tensor.data, np.float32) for tensor in adapter.tensors}
-    for name, low in matrices.items():
-        if name.endswith(".lora_a"):
-            target = name.removesuffix(".lora_a")
-            named[target] = named[target] + matrices[f"{target}.lora_b"] @ low * (alpha / len(low))
 
 
 def tensors(folder: Path) -> Iterator[tuple[str, np.ndarray]]:
@@ -112,4 +101,4 @@ def write(
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:6]))
+    main(*map(Path, sys.argv[1:5]))

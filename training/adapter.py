@@ -1,6 +1,6 @@
-"""Train the adapter of `local` on the turns that turns.py makes.
+"""Train an adapter for `local` on the turns that turns.py makes.
 
-    python training/adapter.py TURNS.jsonl BASE FOLDER
+    python training/adapter.py TURNS.jsonl BASE FOLDER [BEGIN.safetensors]
 
 Run it with vLLM's own environment. BASE is SmolLM2 as a Hugging Face folder, as
 engines/weights.py writes it. FOLDER gets `adapter.safetensors` and, while training goes on, a

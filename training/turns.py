@@ -1,8 +1,8 @@
-"""Make the turns that the adapter of `local` is trained on: whole turns, as the agent sends them.
+"""Make the turns that an adapter for `local` is trained on: whole turns, as the agent sends them.
 
     python training/turns.py OUT.jsonl --clapnq BANK.jsonl --held-out BANK.jsonl
 
-Public: `Lesson`, `turn_messages`, `rendered`, `conversation_hash`.
+Public: `Reading`, `Lesson`, `exercises`, `lesson_turns`, `rendered`, `conversation_hash`.
 
 System prompt, tool schemas, search results and tool messages are the agent's own, rendered by the
 template that llama.cpp is given, so a change to any of them asks for another training;
@@ -33,7 +33,7 @@ from ragevalkit.agent.tools import load_toolbox
 from ragevalkit.bank import Question, load_bank
 from ragevalkit.corpus import Corpus, open_corpus
 from ragevalkit.standin.extraction import best_candidate
-from ragevalkit.standin.local import TEMPLATE
+from ragevalkit.standin.local import ASSISTANT_TEMPLATE
 from ragevalkit.standin.request import Passage
 from ragevalkit.turn.protocol import DECLINE_MARKER, cite_result, search_result
 
@@ -84,7 +84,7 @@ class Lesson:
     """Whether system prompt and tools stand before the turn, as they do in the agent's requests."""
 
 
-LESSONS = (Reading(1), Lesson(90, {2: 0.3, 3: 0.3, 5: 0.4}, prompt=True))
+LESSONS = (Reading(2), Lesson(160, {2: 0.3, 3: 0.3, 5: 0.4}, prompt=True))
 
 
 def main(out: Path, clapnq: Path, held_out: Path) -> None:
@@ -340,7 +340,7 @@ def _render(messages: list[dict[str, Any]], tools: list[dict[str, Any]], reply: 
 def _template() -> Any:
     environment = Environment()
     environment.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
-    return environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
+    return environment.from_string(ASSISTANT_TEMPLATE.read_text(encoding="utf-8"))
 
 
 def emphasis(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int, float]]:

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from ragevalkit.report.transcript import Block, Line
     from ragevalkit.report.turns import Filter, ScoredTurn
     from ragevalkit.runs.folder import RunFolder
-    from ragevalkit.scoring.score import Score
-
-Scores = dict[tuple[str, int], tuple["Score", dict[str, Any]]]
-"""Scores by question id and repeat, each beside its line as it stands."""
 
 _NAMES = 5
 """Most question ids that a complaint names."""
@@ -122,13 +118,13 @@ def command(
 
 def _list(folder: RunFolder, wanted: Filter, limit: int | None, as_json: bool) -> None:
     from ragevalkit.errors import InputError
+    from ragevalkit.report.scored_turns import read_scored_turns
     from ragevalkit.report.turns import turn_row, turns_table
 
     left_out: list[str] = []
-    scores = _read_scores(folder, left_out)
     rows, tags = [], set[str]()
     turns = matching = unscored = 0
-    for shown in _read_turns(folder, scores, left_out):
+    for shown in read_scored_turns(folder, left_out):
         turns += 1
         unscored += shown.score is None
         tags.update(shown.question.tags)
@@ -152,13 +148,15 @@ def _list(folder: RunFolder, wanted: Filter, limit: int | None, as_json: bool) -
 
 
 def _show(folder: RunFolder, asked: str, repeat: int | None, full: bool, as_json: bool) -> None:
+    import orjson
+
+    from ragevalkit.report.scored_turns import read_scored_turns
     from ragevalkit.report.transcript import transcript
 
     left_out: list[str] = []
-    scores = _read_scores(folder, left_out)
     ids: dict[str, None] = {}
     kept: list[ScoredTurn] = []
-    for shown in _read_turns(folder, scores, left_out):
+    for shown in read_scored_turns(folder, left_out):
         ids[shown.turn.question_id] = None
         if shown.turn.question_id.startswith(asked):
             kept.append(shown)
@@ -169,9 +167,9 @@ def _show(folder: RunFolder, asked: str, repeat: int | None, full: bool, as_json
     if as_json:
         if repeat is None and len(turns) > 1:
             _say(f"{len(turns)} repeats are on record; this is {shown.turn.repeat}")
-        entry = scores.get((question_id, shown.turn.repeat))
-        line = entry[1] if entry else None
-        _print_json({"turn": shown.turn.model_dump(mode="json"), "score": line})
+        line = shown.score_line if shown.score else None
+        score = orjson.loads(line) if line else None
+        _print_json({"turn": shown.turn.model_dump(mode="json"), "score": score})
     else:
         _print(transcript(shown, full=full, repeats=len(turns)))
 
@@ -215,40 +213,6 @@ def _one_of(turns: dict[int, ScoredTurn], repeat: int | None, question_id: str) 
 
 def _some(names: list[str]) -> str:
     return ", ".join(names[:_NAMES]) + (", …" if len(names) > _NAMES else "")
-
-
-def _read_turns(folder: RunFolder, scores: Scores, left_out: list[str]) -> Iterator[ScoredTurn]:
-    """The turns on record; what can't be read is said in `left_out`."""
-    from ragevalkit.bank import Question
-    from ragevalkit.report.turns import ScoredTurn
-
-    for turn in folder.read_turns(left_out):
-        found = scores.get((turn.question_id, turn.repeat))
-        score = found[0] if found else None
-        labels = score.labels if score and score.labels else turn.bank_line
-        yield ScoredTurn(turn, Question.model_validate(labels), score)
-
-
-def _read_scores(folder: RunFolder, left_out: list[str]) -> Scores:
-    """The scores on record; fields that this version doesn't know are passed over."""
-    import orjson
-
-    from ragevalkit.scoring.score import Score
-
-    scores: Scores = {}
-    if not folder.scores.exists():
-        return scores
-    with folder.scores.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                record = orjson.loads(line)
-                known = {name: record[name] for name in Score.model_fields if name in record}
-                score = Score.model_validate(known)
-            except (ValueError, TypeError):
-                left_out.append(f"{folder.scores}, line {number} is damaged; it is no score")
-                continue
-            scores[score.question_id, score.repeat] = score, record
-    return scores
 
 
 def _say_left_out(messages: Iterable[str]) -> None:

@@ -26,22 +26,28 @@ def read_scored_turns(folder: RunFolder, left_out: list[str]) -> Iterator[Scored
     """
     lines = _score_lines(folder, left_out)
     for turn in folder.read_turns(left_out):
-        score = _score(lines.get((turn.question_id, turn.repeat)))
+        number, line = lines.get((turn.question_id, turn.repeat), (0, None))
+        score = _score(line)
+        if line is not None and score is None:
+            left_out.append(f"{folder.scores}, line {number} {_DAMAGED}")
         labels = score.labels if score and score.labels else turn.bank_line
-        yield ScoredTurn(turn, Question.model_validate(labels), score)
+        yield ScoredTurn(turn, Question.model_validate(labels), score, line)
 
 
-def _score_lines(folder: RunFolder, left_out: list[str]) -> dict[Key, bytes]:
-    lines: dict[Key, bytes] = {}
+_DAMAGED = "is damaged; it is no score"
+
+
+def _score_lines(folder: RunFolder, left_out: list[str]) -> dict[Key, tuple[int, bytes]]:
+    lines: dict[Key, tuple[int, bytes]] = {}
     if not folder.scores.exists():
         return lines
     with folder.scores.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
                 record = orjson.loads(line)
-                lines[record["question_id"], record["repeat"]] = line
+                lines[record["question_id"], record["repeat"]] = number, line
             except (ValueError, TypeError, KeyError):
-                left_out.append(f"{folder.scores}, line {number} is damaged; it is no score")
+                left_out.append(f"{folder.scores}, line {number} {_DAMAGED}")
     return lines
 
 

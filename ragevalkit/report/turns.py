@@ -38,6 +38,8 @@ class ScoredTurn:
     question: Question
     score: Score | None
     """None where scores.jsonl has no readable line for it."""
+    score_line: bytes | None = None
+    """That line as it stands."""
 
     @property
     def answerable(self) -> bool:

@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 from ragevalkit.errors import InputError
@@ -28,18 +29,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--scenario", type=Path, help="what mock does, as a TOML file")
     parser.add_argument("--weights", type=Path, help="what local serves, as a GGUF file")
+    parser.add_argument("--adapter", type=Path, help="what training made of local, as a GGUF file")
     parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
     parser.add_argument("--stay", action="store_true", help="don't end with standard input")
     options = parser.parse_args(arguments)
     if options.scenario is not None and options.name != "mock":
         parser.error("--scenario is for mock")
-    if options.weights is not None and options.name != "local":
-        parser.error("--weights is for local")
+    if options.name != "local" and (options.weights, options.adapter) != (None, None):
+        parser.error("--weights and --adapter are for local")
     if not options.stay:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         threading.Thread(target=_end_with_stdin, daemon=True).start()
     try:
-        _serve(options.name, options.scenario, options.weights, options.port)
+        if options.name == "local":
+            _serve_local(options.weights, options.adapter, options.port)
+        else:
+            _serve(options.name, options.scenario, options.port)
     except KeyboardInterrupt:
         return 130
     except (InputError, OSError) as error:
@@ -59,13 +64,16 @@ def _brain(name: str, scenario: Path | None) -> Brain:
     return Mock(load_scenario(scenario))
 
 
-def _serve(name: str, scenario: Path | None, weights: Path | None, port: int) -> None:
-    if name == "local":
-        from ragevalkit.standin import local
+def _serve_local(weights: Path | None, adapter: Path | None, port: int) -> None:
+    from ragevalkit.standin import local
 
-        model = local.model_name(weights)
-        local.serve(port, lambda taken: _greet(taken, model), weights=weights)
-        return
+    model = local.model_name(adapter or weights)
+    template = local.ASSISTANT_TEMPLATE if adapter else local.TEMPLATE
+    greet = partial(_greet, model=model)
+    local.serve(port, greet, weights=weights, template=template, adapter=adapter)
+
+
+def _serve(name: str, scenario: Path | None, port: int) -> None:
     from ragevalkit.standin.server import serve
 
     brain = _brain(name, scenario)

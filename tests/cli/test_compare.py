@@ -12,7 +12,6 @@ import pytest
 from command import Command, Done
 
 import ragevalkit as package
-from ragevalkit.cli import compare as cli
 from ragevalkit.compare import arm
 from ragevalkit.errors import InputError
 from ragevalkit.report.comparison import comparison_tables

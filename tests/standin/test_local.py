@@ -69,10 +69,26 @@ def test_given_weights_name_the_model() -> None:
     assert local.model_name(None) == local.MODEL
 
 
-def test_weights_are_for_local_alone(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("option", ["--weights", "--adapter"])
+def test_weights_are_for_local_alone(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(["mock", "--weights", "some.gguf"])
-    assert "--weights is for local" in capsys.readouterr().err
+        main(["mock", option, "some.gguf"])
+    assert "--weights and --adapter are for local" in capsys.readouterr().err
+
+
+def test_the_assistant_s_template_is_the_same_but_for_reasoning() -> None:
+    plain, assistant = (
+        path.read_text(encoding="utf-8") for path in (local.TEMPLATE, local.ASSISTANT_TEMPLATE)
+    )
+    environment = jinja2.Environment()
+    environment.filters["tojson"] = json.dumps
+    both = [environment.from_string(text) for text in (plain, assistant)]
+    for tools in ([], [SEARCH]):
+        said = [t.render(messages=TURN, tools=tools, add_generation_prompt=True) for t in both]
+        assert said[0] == said[1]
+    thought = {"role": "assistant", "content": "3 m.", "reasoning_content": "It says so.\n"}
+    messages = [*TURN[:2], thought]
+    assert "<think>\nIt says so.\n</think>\n3 m.<|im_end|>" in both[1].render(messages=messages)
 
 
 def test_missing_engine_comes_by_one_command(

@@ -1,19 +1,20 @@
-"""The turns that the adapter of `local` is trained on, and whether it is still of these turns."""
+"""The turns that an adapter for `local` is trained on."""
 
 from __future__ import annotations
 
 import random
+import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import turns
-from turns import Lesson
+from turns import Lesson, Reading
 
 from ragevalkit.agent.history import load_prompt
 from ragevalkit.bank import Question
 from ragevalkit.corpus import Corpus
-from ragevalkit.standin.local import ADAPTER
 from ragevalkit.turn.protocol import split_marker
 
 LESSON = Lesson(turns=40, results={1: 0.5, 3: 0.5}, prompt=True)
@@ -28,14 +29,6 @@ def made() -> list[dict[str, Any]]:
 def written(turn: dict[str, Any]) -> list[str]:
     """What the assistant is to write in a turn, message by message."""
     return [turn["text"][begin:end] for begin, end in turn["spans"]]
-
-
-def test_the_adapter_was_trained_on_this_conversation() -> None:
-    head = ADAPTER.read_bytes()[:4096]
-    assert turns.conversation_hash().encode() in head, (
-        "prompt, tool schemas, template or the form of tool results have changed since the adapter "
-        "of `local` was trained: train again, `make train`"
-    )
 
 
 @pytest.mark.parametrize("changed", ["SEARCH", "PROMPT", "TEMPLATE"])
@@ -100,6 +93,41 @@ def test_the_agent_s_prompt_and_tools_come_first(made: list[dict[str, Any]]) -> 
     for turn in made:
         assert turn["text"].startswith(f"<|im_start|>system\n{load_prompt()}\n\n")
         assert turn["text"].index('"name": "cite"') < turn["spans"][0][0]
+
+
+def test_exercises_ask_every_question_as_often_as_wanted() -> None:
+    asked = list(turns.shelves(turns.DEVELOPMENT[:1]))
+    made = turns.exercises(Reading(passes=2, questions=9), asked, random.Random(0))
+    counts = Counter(
+        question.question
+        for exercise in made
+        for question, _ in asked
+        if f"Asked: {turns.search_query(question)}\n" in exercise["text"]
+    )
+    assert set(counts.values()) == {2}
+    assert len(counts) == len(asked)
+    for exercise in made:
+        assert 1 <= len(exercise["spans"]) <= 9
+        for thought in written(exercise):
+            assert re.fullmatch(r"Found: .+\nThat answers it: (yes|no)\n</think>", thought)
+
+
+def test_an_exercise_says_yes_where_the_quote_is_evidence() -> None:
+    (shelf,) = turns.DEVELOPMENT[:1]
+    asked = list(turns.shelves((shelf,)))
+    evidence = {turns.search_query(q): {e.quote for e in q.evidence} for q, _ in asked}
+    made = turns.exercises(Reading(passes=1), asked, random.Random(0))
+    thoughts = [
+        thought
+        for exercise in made
+        for thought in re.findall(
+            r"Asked: (.+)\nFound: (.+)\nThat answers it: (yes|no)", exercise["text"]
+        )
+    ]
+    assert {answer for _, _, answer in thoughts} == {"yes", "no"}
+    for query, quote, answer in thoughts:
+        if answer == "yes":
+            assert any(e and e.startswith(quote) for e in evidence[query])
 
 
 def test_held_out_questions_are_in_no_lesson(monkeypatch: pytest.MonkeyPatch) -> None:

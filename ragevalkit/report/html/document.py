@@ -82,8 +82,11 @@ def _base64(data: bytes) -> Markup:
 
 
 def _drawn(chart: Chart) -> Markup:
-    """A chart's SVG, which its maker has made safe."""
-    return Markup(chart.svg)
+    """A chart's SVG, which its maker has made safe.
+
+    Its links wait for the script, without which they would lead nowhere.
+    """
+    return Markup(chart.svg.replace('<a href="', '<a data-href="'))
 
 
 @cache

@@ -197,7 +197,6 @@ _OUTCOMES = [str(outcome) for outcome in Outcome]
 _OUTCOME_NUMBERS = {name: number for number, name in enumerate(_OUTCOMES)}
 _DEFECT_NUMBERS = {name: number for number, name in enumerate(DEFECTS)}
 _METRIC_NUMBERS = {name: number for number, name in enumerate(METRICS)}
-_JUDGING = [name for name, metric in METRICS.items() if not metric.descriptive]
 
 
 def _is_faulty(shown: ScoredTurn) -> bool:
@@ -213,7 +212,7 @@ def _side(shown: ScoredTurn) -> list[Any]:
     return [
         _OUTCOME_NUMBERS.get(shown.outcome, -1),
         defects,
-        [_METRIC_NUMBERS[name] for name in _JUDGING if went_badly(name, values.get(name))],
+        [_METRIC_NUMBERS[name] for name in METRICS if went_badly(name, values.get(name))],
         len(shown.turn.rounds),
         seconds(shown.turn.wall_ms / 1000),
         round(shown.turn.wall_ms, 1),

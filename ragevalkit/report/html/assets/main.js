@@ -16,6 +16,7 @@ async function start() {
     apply(wanted);
   });
   document.getElementById("first-turns").hidden = true;
+  linkCharts();
   linkTables(index);
   linkQuestions(rows);
   let wanted = {};
@@ -108,6 +109,13 @@ function linkQuestions(rows) {
     const row = rows.find(({ id, repeat }) =>
       title.textContent.startsWith(`${id}${repeat ? `, repeat ${repeat}` : ""}: `));
     if (row) title.replaceChildren(make("a", { href: turnAddress(row) }, title.textContent));
+  }
+}
+
+/** The marks of charts lead to their turns. */
+function linkCharts() {
+  for (const link of document.querySelectorAll("figure a[data-href]")) {
+    link.setAttribute("href", link.dataset.href);
   }
 }
 

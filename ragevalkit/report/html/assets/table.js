@@ -2,7 +2,8 @@
 
 const WINDOW = 50;
 
-/** Columns: head, cell of a row, and by what it is ordered (null: by the bank's order). */
+/** Columns: head, cell of a row, by what it is ordered (null: not at all), and whether the largest
+    come first. */
 function columnsOf(index, rows) {
   const one = index.arms.length === 1;
   const repeated = rows.some((row) => row.repeat > 0);
@@ -19,12 +20,12 @@ function columnsOf(index, rows) {
   if (one) {
     columns.push(
       ["defects", (row) => row.sides[0].defects?.join(", ") ?? "not scored",
-        (row) => -(row.sides[0].defects?.length ?? 99)],
-      ["rounds", (row) => String(row.sides[0].rounds), (row) => -row.sides[0].rounds],
-      ["time", (row) => row.sides[0].time, (row) => -row.sides[0].ms],
+        (row) => row.sides[0].defects?.length ?? 99, true],
+      ["rounds", (row) => String(row.sides[0].rounds), (row) => row.sides[0].rounds, true],
+      ["time", (row) => row.sides[0].time, (row) => row.sides[0].ms, true],
     );
   } else {
-    columns.push(["differs in", (row) => row.flipped.join(", "), (row) => -row.flipped.length]);
+    columns.push(["differs in", (row) => row.flipped.join(", "), (row) => row.flipped.length, true]);
   }
   columns.push(["asked", (row) => row.question, null]);
   return columns;
@@ -66,7 +67,8 @@ function buildTable(box, index, rows) {
   }
   function move(by) { first = Math.max(0, first + by); draw(); }
   function order(title) {
-    turned = ordered === title ? -turned : 1;
+    const largest = columns.find(([of]) => of === title)[3];
+    turned = ordered === title ? -turned : largest ? -1 : 1;
     ordered = title;
     heads.forEach((head, at) => {
       if (columns[at][0] !== title) head.removeAttribute("aria-sort");
