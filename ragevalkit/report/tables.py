@@ -86,7 +86,7 @@ def _metrics(summary: Summary) -> Table:
     ]
     if summary.infra_errors:
         lost = counted(summary.infra_errors, "turn")
-        notes.append(f"{lost} lost to infrastructure errors are in none of them.")
+        notes.append(f"In none of them: {lost} lost to infrastructure errors.")
     return Table("Metrics", columns, rows, notes, text_columns=2, remarks=True)
 
 

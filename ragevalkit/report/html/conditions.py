@@ -35,7 +35,7 @@ def _fields(manifest: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
         if isinstance(value, Mapping) and value:
             yield from _fields(value, "" if name == "settings" else f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name}", value
+            yield f"{prefix}{name}".rstrip("."), value
 
 
 def _written(value: Any) -> str:
