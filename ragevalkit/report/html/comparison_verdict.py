@@ -105,9 +105,13 @@ def _cells(of: Comparison) -> dict[str, dict[str, str]]:
 
 
 def _numbers(of: Comparison, name: str, cells: Mapping[str, str]) -> str:
+    result = of.metrics[name]
     said = f"{name} {cells['a']} → {cells['b']}"
-    if of.metrics[name].difference is not None:
-        said += f" ({cells['b − a']} {_unit(of, name)}, 95 % interval {cells['95 % interval']})"
+    if result.difference is not None:
+        # the interval that decides, or an undecided one could lie on one side of 0
+        kind = "95 %" if result.adjusted is None else "Holm's"
+        reach = cells["95 % interval" if result.adjusted is None else "adjusted interval"]
+        said += f" ({cells['b − a']} {_unit(of, name)}, {kind} interval {reach})"
     if cells["more"]:
         said += f", about {cells['more']} more questions would decide"
     return said

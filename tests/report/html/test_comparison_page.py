@@ -218,11 +218,13 @@ def test_as_good_is_said_only_where_it_is_shown(
 
 def test_the_reasons_have_the_tables_digits() -> None:
     of = comparison({"answered": SAME, "correct_answer": LOST, "over_refused": UNCLEAR})
-    metrics = next(t for t in comparison_tables(of) if t.title == "Metrics")
+    tables = {table.title: table for table in comparison_tables(of)}
+    deciding = tables["How the verdicts came about"]
+    adjusted = deciding.columns.index("adjusted interval")
     because = " ".join(comparison_verdict(of).because)
-    for row in metrics.rows:
+    for row, how in zip(tables["Metrics"].rows, deciding.rows, strict=True):
         if row[-1] in ("worse", "inconclusive"):
-            for cell in row[1:5]:
+            for cell in (*row[1:4], how[adjusted]):
                 assert cell in because
 
 
