@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment
 
@@ -163,32 +163,24 @@ def make_turn(
     """The turn of a question; None where nothing was found."""
     query = search_query(question)
     found = [result.as_dict() for result in corpus.search(query)]
-    evidence = [e for e in question.evidence if any(_is_on(e, result) for result in found)]
     wanted = rng.choices([*lesson.results], [*lesson.results.values()])[0]
-    if evidence:
-        needed = next(r for r in found if _is_on(evidence[0], r))
-        quote, page = evidence[0].quote, needed
-        if not quote:
-            return None
-    else:
-        passages = [Passage(r["document"], r["page"], r["text"]) for r in found]
-        nearest = best_candidate(query, [passages])
-        if nearest is None:
-            return None
-        quote = nearest.sentence
-        page = next(r for r, p in zip(found, passages, strict=True) if p == nearest.passage)
-    others = [r for r in found if r is not page]
-    kept = [page, *rng.sample(others, min(wanted - 1, len(others)))]
+    near = nearest(question, found)
+    if near is None or not near.quote:
+        return None
+    others = [r for r in found if r is not near.page]
+    kept = [near.page, *rng.sample(others, min(wanted - 1, len(others)))]
     results = [r for r in found if r in kept]
-    messages = turn_messages(question, query, results, quote, page if evidence else None)
-    text, spans = rendered(messages, lesson.prompt)
-    return {
-        "id": question.id,
-        "answers": bool(evidence),
-        "text": text,
-        "spans": spans,
-        "emphasis": emphasis(text, spans),
-    }
+    page = near.page if near.answers else None
+    text, spans = rendered(turn_messages(question, query, results, near.quote, page), lesson.prompt)
+    return _lesson_line(question, near.answers, text, spans)
+
+
+def _lesson_line(
+    question: Question, answers: bool, text: str, spans: list[tuple[int, int]]
+) -> dict[str, Any]:
+    weights = emphasis(text, spans)
+    line = {"id": question.id, "answers": answers, "text": text}
+    return line | {"spans": spans, "emphasis": weights}
 
 
 def exercises(
@@ -225,27 +217,35 @@ def exercise(questions: list[Question], results: list[dict[str, Any]]) -> dict[s
     """The results of a search, and what the assistant is to think of them for each question."""
     messages = [{"role": "tool", "content": search_result(results)}]
     for question in questions:
-        quote, page = nearest(question, results)
-        thought = reasoning(search_query(question), quote, page is not None)
+        near = nearest(question, results)
+        quote, answers = (near.quote, near.answers) if near else ("nothing", False)
+        thought = reasoning(search_query(question), quote, answers)
         messages.append({"role": "assistant", "reasoning_content": thought, "content": ""})
     text = _render(messages, [], False)
     spans = [found.span(1) for found in _THOUGHT.finditer(text)]
-    return {
-        "id": questions[0].id,
-        "answers": True,
-        "text": text,
-        "spans": spans,
-        "emphasis": emphasis(text, spans),
-    }
+    return _lesson_line(questions[0], True, text, spans)
 
 
-def nearest(question: Question, results: list[dict[str, Any]]) -> tuple[str, dict[str, Any] | None]:
-    """The sentence to quote, and the result that it answers from; None where it doesn't answer."""
+class Near(NamedTuple):
+    """The sentence that comes nearest to answering a question."""
+
+    quote: str
+    page: dict[str, Any]
+    """The result that it stands on."""
+    answers: bool
+
+
+def nearest(question: Question, results: list[dict[str, Any]]) -> Near | None:
+    """The labelled sentence where the results hold it; else the likeliest, None where none is."""
     if evidence := _evidence(question, results):
-        return evidence[0].quote or "", next(r for r in results if _is_on(evidence[0], r))
+        page = next(r for r in results if _is_on(evidence[0], r))
+        return Near(evidence[0].quote or "", page, True)
     passages = [Passage(r["document"], r["page"], r["text"]) for r in results]
     found = best_candidate(search_query(question), [passages])
-    return found.sentence if found else "nothing", None
+    if found is None:
+        return None
+    page = next(r for r, p in zip(results, passages, strict=True) if p == found.passage)
+    return Near(found.sentence, page, False)
 
 
 def _evidence(question: Question, results: list[dict[str, Any]]) -> list[Any]:

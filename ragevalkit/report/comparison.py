@@ -1,6 +1,6 @@
 """A comparison as tables, the same in the terminal and in Markdown.
 
-Public: `headline`, `comparison_tables`, `flipped_blocks`, `gate_sentence`.
+Public: `headline`, `comparison_tables`, `flipped_blocks`, `gate_sentence`, `CLOCKS`, `arrow`.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ if TYPE_CHECKING:
 _VALUE = 40
 """Characters of a setting's value that are shown."""
 
-_CLOCKS = {
+CLOCKS = {
     "ttft_ms": ("first token", milliseconds),
     "first_answer_ms": ("first answer token", milliseconds),
     "turn_s": ("whole turn", seconds),
     "tpot_ms": ("time per token", milliseconds),
 }
+"""What the clocks are called, and how their values are written."""
 
 
 def headline(of: Comparison) -> list[str]:
@@ -140,7 +141,7 @@ _NARROW = (
 def _metrics(of: Comparison, narrow: bool) -> Iterator[Table]:
     """The metrics that get a verdict, cut into tables by columns."""
     cells = {
-        f"{name}{_arrow(name)}": _metric_cells(name, result)
+        f"{name}{arrow(name)}": _metric_cells(name, result)
         for name, result in of.metrics.items()
         if result.verdict is not None
     }
@@ -197,7 +198,8 @@ def _methods(of: Comparison) -> str:
     )
 
 
-def _arrow(name: str) -> str:
+def arrow(name: str) -> str:
+    """What stands after the name of a metric of which lower is better."""
     from ragevalkit.scoring.metrics import METRICS
 
     return "" if METRICS[name].higher_is_better else " ↓"
@@ -264,7 +266,7 @@ def _timing(of: Comparison) -> Iterator[Table]:
     assert timing is not None
     rows = []
     for name, clock in timing.clocks.items():
-        label, written = _CLOCKS[name]
+        label, written = CLOCKS[name]
         rows.append(
             [
                 label,

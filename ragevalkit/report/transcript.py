@@ -1,8 +1,9 @@
 """One turn from beginning to end, as lines and tables.
 
-Public: `Line`, `transcript`; and of its parts, for the page: `round_clock`, `round_tokens`,
-`attempt_line`, `call_faults`, `search_results`, `is_evidence`, `is_cited`, `metric_value`, `took`,
-`citations_table`, `composition_table`.
+Public: `Line`, `transcript`; and of its parts, for the page: `round_state`, `round_clock`,
+`round_tokens`, `round_channels`, `is_reply`, `attempt_line`, `call_faults`, `search_results`,
+`is_evidence`, `is_cited`, `metric_value`, `score_remarks`, `UNSCORED`, `took`, `citations_table`,
+`composition_table`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ragevalkit.report.turns import ScoredTurn, first_words, went_badly
 from ragevalkit.scoring.defects import DEFECTS
 from ragevalkit.scoring.documents import same_document
 from ragevalkit.scoring.metrics import METRICS
+from ragevalkit.scoring.score import Score
 from ragevalkit.turn.record import Attempt, Call, Channel, Round
 
 _FOLDED_LINES = 6
@@ -104,18 +106,26 @@ def _outcome(shown: ScoredTurn) -> Iterator[Line]:
     error = f": {turn.error}" if turn.error else ""
     yield Line(f"{shown.outcome}, ended by {turn.ended}{error}", 2)
     if score is None:
-        yield Line("not scored: scores.jsonl has no line for this turn", 2, "yellow")
+        yield Line(UNSCORED, 2, "yellow")
         return
     for name in score.defects:
         meaning = DEFECTS[name].meaning if name in DEFECTS else "unknown to this version"
         yield Line(f"{name}: {meaning}", 2, "red")
     if not score.defects:
         yield Line("no defects", 2)
+    for remark in score_remarks(score):
+        yield Line(remark, 2, "yellow")
+
+
+UNSCORED = "not scored: scores.jsonl has no line for this turn"
+
+
+def score_remarks(score: Score) -> Iterator[str]:
+    """What a turn's score leaves open."""
     if score.undefined_defects:
-        names = ", ".join(score.undefined_defects)
-        yield Line(f"not told, as the corpus wasn't at hand: {names}", 2, "yellow")
+        yield f"not told, as the corpus wasn't at hand: {', '.join(score.undefined_defects)}"
     if score.detectors_disagree:
-        yield Line("marker and text detector read the reply differently", 2, "yellow")
+        yield "marker and text detector read the reply differently"
 
 
 def _metrics(shown: ScoredTurn) -> Table:
@@ -136,9 +146,7 @@ def metric_value(value: bool | float | None, *, is_mean: bool) -> str:
 
 
 def _round(shown: ScoredTurn, number: int, round_: Round, full: bool) -> Iterator[Line]:
-    finish = f", finish reason {round_.finish_reason}" if round_.finish_reason else ""
-    error = f": {round_.error}" if round_.error else ""
-    yield _head(f"Round {number}: {round_.state}{finish}{error}")
+    yield _head(f"Round {number}: {round_state(round_)}")
     yield Line(round_clock(round_), 2, "dim")
     yield Line(round_tokens(round_), 2, "dim")
     if len(round_.attempts) > 1:
@@ -148,12 +156,24 @@ def _round(shown: ScoredTurn, number: int, round_: Round, full: bool) -> Iterato
         yield Line("reasoning", 2, "dim")
         yield from _folded(round_.reasoning, full)
     if round_.content:
-        is_reply = round_ is shown.turn.rounds[-1] and round_.content == shown.turn.reply
-        yield Line("content: the reply, below" if is_reply else "content", 2, "dim")
-        if not is_reply:
+        replied = is_reply(shown, round_)
+        yield Line("content: the reply, below" if replied else "content", 2, "dim")
+        if not replied:
             yield from _text(round_.content, 4)
     for position, call in enumerate(round_.calls, 1):
         yield from _call(shown, position, call, full)
+
+
+def round_state(round_: Round) -> str:
+    """How a round ended."""
+    finish = f", finish reason {round_.finish_reason}" if round_.finish_reason else ""
+    error = f": {round_.error}" if round_.error else ""
+    return f"{round_.state}{finish}{error}"
+
+
+def is_reply(shown: ScoredTurn, round_: Round) -> bool:
+    """Whether a round's content is the turn's reply, which is shown by itself."""
+    return round_ is shown.turn.rounds[-1] and round_.content == shown.turn.reply
 
 
 def round_clock(round_: Round) -> str:
@@ -173,16 +193,21 @@ def _ms(ms: float | None) -> str:
     return MISSING if ms is None else f"{ms:,.1f}"
 
 
-def round_tokens(round_: Round) -> str:
-    cached = f" ({round_.cached_tokens:,} cached)" if round_.cached_tokens else ""
-    prompt = MISSING if round_.prompt_tokens is None else f"{round_.prompt_tokens:,}"
-    parts = [f"prompt {prompt}{cached}"]
+def round_channels(round_: Round) -> dict[str, Channel]:
+    """The channels that a round used, by name."""
     channels = {
         "reasoning": round_.reasoning_channel,
         "tool arguments": round_.tool_channel,
         "answer": round_.answer_channel,
     }
-    parts += [f"{name} {_tokens_of(channel)}" for name, channel in channels.items() if channel]
+    return {name: channel for name, channel in channels.items() if channel}
+
+
+def round_tokens(round_: Round) -> str:
+    cached = f" ({round_.cached_tokens:,} cached)" if round_.cached_tokens else ""
+    prompt = MISSING if round_.prompt_tokens is None else f"{round_.prompt_tokens:,}"
+    parts = [f"prompt {prompt}{cached}"]
+    parts += [f"{name} {_tokens_of(of)}" for name, of in round_channels(round_).items()]
     return f"tokens: {', '.join(parts)}"
 
 

@@ -16,20 +16,16 @@ from ragevalkit.report.charts.chart import Chart
 from ragevalkit.report.charts.drawing import BAD
 from ragevalkit.report.charts.layers import Key
 from ragevalkit.report.charts.rows import Bar, Mark, Row, draw_rows
+from ragevalkit.report.charts.run import SHARE_AXIS, counts_defects, hundredfold
+from ragevalkit.report.comparison import CLOCKS, arrow
 from ragevalkit.report.differences import between, points, points_between, signed
-from ragevalkit.report.numbers import interval, mean, milliseconds, percent, rate, seconds
+from ragevalkit.report.numbers import interval, mean, milliseconds, percent, rate
 
 if TYPE_CHECKING:
     from ragevalkit.compare.result import Bounds, ClockResult, Comparison, MetricResult
     from ragevalkit.scoring.summary import Rate, Summary
 
 _ENDS = ("← b is worse", "b is better →")
-_CLOCKS = {
-    "ttft_ms": ("first token", milliseconds),
-    "first_answer_ms": ("first answer token", milliseconds),
-    "turn_s": ("whole turn", seconds),
-    "tpot_ms": ("time per token", milliseconds),
-}
 
 
 def differences(of: Comparison) -> Chart | None:
@@ -100,7 +96,7 @@ def _reached(rows: list[Row]) -> list[float]:
 
 def _difference_says(name: str, metric: MetricResult) -> str:
     small_loss = ", with a small loss" if metric.small_loss else ""
-    if _counts(name):
+    if counts_defects(name):
         change = signed(mean, metric.difference)
         reach = between(mean, metric.low, metric.high)
     else:
@@ -116,11 +112,7 @@ def _higher_is_better(name: str) -> bool:
 
 
 def _arrowed(name: str) -> str:
-    return name if _higher_is_better(name) else f"{name} ↓"
-
-
-def _counts(name: str) -> bool:
-    return name == "defects_per_turn"
+    return f"{name}{arrow(name)}"
 
 
 def both_sides(a: Summary, b: Summary) -> Chart:
@@ -128,7 +120,7 @@ def both_sides(a: Summary, b: Summary) -> Chart:
     shared = [
         name
         for name, of in a.metrics.items()
-        if name in b.metrics and not _counts(name) and (of.n or b.metrics[name].n)
+        if name in b.metrics and not counts_defects(name) and (of.n or b.metrics[name].n)
     ]
     rows = [
         Row(
@@ -140,19 +132,17 @@ def both_sides(a: Summary, b: Summary) -> Chart:
         for name in shared
     ]
     title = "Both runs, metric by metric"
-    axis = linear("% of the turns it is over, with the 95 % interval", (0, 100), number_tick)
     keys = [Key("a", f"a: {a.run}"), Key("b", f"b: {b.run}")]
     notes = [
         "Each run over all its turns, with its own interval. Whether they differ is told by the "
         "pairs: two overlapping intervals may belong to a difference."
     ]
     text = "; ".join(row.says for row in rows) + "."
-    return Chart(title, draw_rows(rows, axis, title, keys=keys), text, notes)
+    return Chart(title, draw_rows(rows, SHARE_AXIS, title, keys=keys), text, notes)
 
 
 def _side(of: Rate, look: str) -> Mark:
-    ends = (of.value, of.low, of.high)
-    value, low, high = (None if end is None else 100 * end for end in ends)
+    value, low, high = map(hundredfold, (of.value, of.low, of.high))
     return Mark(value, low, high, look="a" if look == "a" else "b")
 
 
@@ -207,7 +197,7 @@ def time_differences(of: Comparison) -> Chart | None:
     if timing is None or not timing.compared:
         return None
     rows = [
-        _clock_row(*_CLOCKS.get(name, (name, milliseconds)), clock)
+        _clock_row(*CLOCKS.get(name, (name, milliseconds)), clock)
         for name, clock in timing.clocks.items()
         if clock.difference is not None and clock.a.p50
     ]

@@ -1,6 +1,7 @@
 """Charts of a run: metrics, outcomes, defects.
 
-Public: `metric_intervals`, `outcome_matrix`, `defect_counts`.
+Public: `metric_intervals`, `outcome_matrix`, `defect_counts`, `SHARE_AXIS`, `counts_defects`,
+`hundredfold`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from ragevalkit.report.numbers import (
 if TYPE_CHECKING:
     from ragevalkit.scoring.summary import Rate, Summary
 
+SHARE_AXIS = linear("% of the turns it is over, with the 95 % interval", (0, 100), number_tick)
+
 _CALLED_FOR = {"answerable": "answer", "unanswerable": "decline"}
 """The outcome that a question calls for."""
 
@@ -34,7 +37,7 @@ def metric_intervals(summary: Summary) -> Chart:
     """Each metric that is a share, as a point with its 95 % interval."""
     from ragevalkit.scoring.metrics import METRICS
 
-    shares = {name: of for name, of in summary.metrics.items() if not _counts(name)}
+    shares = {name: of for name, of in summary.metrics.items() if not counts_defects(name)}
     rows = []
     for descriptive in (False, True):
         rows += [
@@ -42,19 +45,18 @@ def metric_intervals(summary: Summary) -> Chart:
             for name, of in shares.items()
             if METRICS[name].descriptive is descriptive
         ]
-    axis = linear("% of the turns it is over, with the 95 % interval", (0, 100), number_tick)
     title = "Metrics with their intervals"
     notes = ["↓ lower is better. Hollow: its denominator depends on what the model did."]
     notes += [
         f"{name} is no share: {mean(of.value)} ({mean_interval(of.low, of.high)})."
         for name, of in summary.metrics.items()
-        if _counts(name) and of.value is not None
+        if counts_defects(name) and of.value is not None
     ]
     text = "; ".join(_metric_says(name, of) for name, of in shares.items()) + "."
-    return Chart(title, draw_rows(rows, axis, title), text, notes)
+    return Chart(title, draw_rows(rows, SHARE_AXIS, title), text, notes)
 
 
-def _counts(name: str) -> bool:
+def counts_defects(name: str) -> bool:
     """Whether a metric counts defects, so that it can exceed 1."""
     return name == "defects_per_turn"
 
@@ -64,9 +66,9 @@ def _metric_row(name: str, of: Rate) -> Row:
 
     metric = METRICS[name]
     mark = Mark(
-        _hundredfold(of.value),
-        _hundredfold(of.low),
-        _hundredfold(of.high),
+        hundredfold(of.value),
+        hundredfold(of.low),
+        hundredfold(of.high),
         look="faint" if metric.descriptive else "value",
     )
     return Row(
@@ -90,7 +92,7 @@ def _metric_says(name: str, of: Rate) -> str:
     return f"{name}: {_ratio(of)}, {percent(of.value)} ({interval(of.low, of.high)})"
 
 
-def _hundredfold(share: float | None) -> float | None:
+def hundredfold(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 

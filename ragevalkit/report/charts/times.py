@@ -6,7 +6,6 @@ Public: `first_tokens`, `composition`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean
 
 from ragevalkit.report.charts.axes import linear, logarithmic, number_tick, time_tick
 from ragevalkit.report.charts.chart import Chart
@@ -67,16 +66,14 @@ def _steps(values: Sequence[float | None], end: float) -> list[Point]:
     return [Point(steps[0].x, 0), *steps, Point(end, steps[-1].y)]
 
 
-def composition(turns: Sequence[Mapping[str, float]]) -> Chart | None:
+def composition(parts: Mapping[str, float]) -> Chart | None:
     """Where the time of a median turn went, part after part: the article's Figure 10.
 
     None where it took no time.
 
     Args:
-        turns: milliseconds of each part of the median turn (`MedianTurn.parts_ms`), or of several
-            turns, whose means are drawn.
+        parts: milliseconds of each part (`MedianTurn.parts_ms`).
     """
-    parts = {part: fmean(of[part] for of in turns) for part in turns[0]} if turns else {}
     whole = sum(parts.values())
     if whole <= 0:
         return None

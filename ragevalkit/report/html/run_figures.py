@@ -5,13 +5,11 @@ Public: `RunFigures`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ragevalkit.report.charts.gaps import GapCounts
 from ragevalkit.report.tokens import Tokens
+from ragevalkit.report.transcript import round_channels
 from ragevalkit.report.turns import ScoredTurn
 from ragevalkit.scoring.timing import turn_timing
-from ragevalkit.turn.record import Channel, Round
 
 
 class RunFigures:
@@ -36,14 +34,5 @@ class RunFigures:
         self.ttft_ms.append(timing.ttft_ms)
         self.first_answer_ms.append(timing.first_answer_ms)
         for round_ in shown.turn.rounds:
-            for name, channel in _channels(round_):
+            for name, channel in round_channels(round_).items():
                 self.gaps[name].add(channel.gaps_ms)
-
-
-def _channels(round_: Round) -> Iterator[tuple[str, Channel]]:
-    channels = {
-        "reasoning": round_.reasoning_channel,
-        "tool arguments": round_.tool_channel,
-        "answer": round_.answer_channel,
-    }
-    return ((name, channel) for name, channel in channels.items() if channel)

@@ -6,7 +6,6 @@ Public: `run_page`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from ragevalkit.endpoint.probe import Probe
@@ -122,9 +121,7 @@ def _sections(
 def _time_charts(figures: RunFigures, costs: Costs) -> Iterator[Chart]:
     drawn = [first_tokens(figures.ttft_ms, figures.first_answer_ms), gaps(figures.gaps)]
     if costs.median_turn:
-        median = composition([costs.median_turn.parts_ms])
-        # how many turns it is the mean of stands under its table
-        drawn.append(replace(median, notes=[]) if median else None)
+        drawn.append(composition(costs.median_turn.parts_ms))
     yield from filter(None, drawn)
 
 

@@ -11,14 +11,18 @@ from typing import Any, Protocol
 from ragevalkit.report.html.time_line import bars
 from ragevalkit.report.numbers import MISSING, counted, milliseconds, percent, seconds
 from ragevalkit.report.transcript import (
+    UNSCORED,
     attempt_line,
     call_faults,
     citations_table,
     is_cited,
     is_evidence,
+    is_reply,
     metric_value,
     round_clock,
+    round_state,
     round_tokens,
+    score_remarks,
     search_results,
     took,
 )
@@ -97,16 +101,11 @@ def _question(shown: ScoredTurn) -> Body:
 def _remarks(shown: ScoredTurn) -> list[str]:
     score = shown.score
     if score is None:
-        return ["not scored: scores.jsonl has no line for this turn"]
+        return [UNSCORED]
     remarks = []
     if score.question_hash != shown.turn.question_hash:
         remarks.append("its labels were corrected after it was asked")
-    if score.undefined_defects:
-        names = ", ".join(score.undefined_defects)
-        remarks.append(f"not told, as the corpus wasn't at hand: {names}")
-    if score.detectors_disagree:
-        remarks.append("marker and text detector read the reply differently")
-    return remarks
+    return [*remarks, *score_remarks(score)]
 
 
 def _metrics(shown: ScoredTurn) -> list[list[Any]]:
@@ -127,18 +126,15 @@ def _parts(shown: ScoredTurn) -> list[list[str]]:
 
 
 def _round(shown: ScoredTurn, round_: Round, texts: Texts) -> Body:
-    finish = f", finish reason {round_.finish_reason}" if round_.finish_reason else ""
-    error = f": {round_.error}" if round_.error else ""
-    is_reply = round_ is shown.turn.rounds[-1] and round_.content == shown.turn.reply
     body: Body = {
-        "state": visible(f"{round_.state}{finish}{error}"),
+        "state": visible(round_state(round_)),
         "facts": [round_clock(round_), round_tokens(round_)],
     }
     if len(round_.attempts) > 1:
         body["attempts"] = [visible(attempt_line(attempt)) for attempt in round_.attempts]
     if round_.reasoning:
         body["reasoning"] = _reasoning(round_.reasoning, len(shown.turn.rounds), texts.reasoning)
-    if round_.content and not is_reply:
+    if round_.content and not is_reply(shown, round_):
         body["content"] = _cut(round_.content)
     if round_.calls:
         body["calls"] = [_call(shown, call, texts) for call in round_.calls]

@@ -41,7 +41,7 @@ def run_charts() -> list[Chart | None]:
         defect_counts(of),
         first_tokens(ttft, answers),
         gaps(counted_gaps()),
-        composition([PARTS]),
+        composition(PARTS),
     ]
 
 
@@ -114,7 +114,7 @@ def test_the_charts_of_a_run_are_under_150_kb_together() -> None:
             lambda: first_tokens([97.0], [18_000.0]),
             ["97 ms", "18 s", "first token", "first answer token"],
         ),
-        (lambda: composition([PARTS]), ["1,100 ms, 13 %", "6,100 ms, 70 %", "9 ms, <1 %", "4 s"]),
+        (lambda: composition(PARTS), ["1,100 ms, 13 %", "6,100 ms, 70 %", "9 ms, <1 %", "4 s"]),
         (
             lambda: compared.differences(results.comparison()),
             ["no_worse", "inconclusive", "worse", "better", "over_refused ↓", "b is better →"],
@@ -199,8 +199,8 @@ def test_what_there_is_nothing_to_draw_of_has_no_chart() -> None:
         first_tokens([], []),
         first_tokens([None, None], [None, None]),
         gaps({"answer": GapCounts()}),
-        composition([]),
-        composition([{"wait": 0.0}]),
+        composition({}),
+        composition({"wait": 0.0}),
         compared.differences(none),
         compared.flips(none),
         compared.time_differences(none),
