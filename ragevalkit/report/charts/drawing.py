@@ -92,7 +92,7 @@ def draw(layers: Sequence[Layer], frame: Frame, label: str) -> str:
     """The SVG, ready for a page.
 
     Args:
-        label: what the picture is called.
+        label: what the picture is called; of a blank one, `chart`.
     """
     import vl_convert
 
@@ -110,7 +110,7 @@ def draw(layers: Sequence[Layer], frame: Frame, label: str) -> str:
         "layer": list(layers),
     }
     drawing = vl_convert.vegalite_to_svg(spec, vl_version=_VERSION, allowed_base_urls=[])
-    return clean(drawing, label=plain(label, 200))
+    return clean(drawing, label=plain(label, 200) or "chart")
 
 
 def plain(text: str, characters: int) -> str:

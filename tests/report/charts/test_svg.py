@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from report.charts.svgs import parsed, words
 
@@ -98,6 +98,7 @@ def test_hostile_text_is_text() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(st.text(st.characters(exclude_categories=()), max_size=40))
+@example("\n")
 def test_any_text_can_stand_in_a_drawing(text: str) -> None:
     root = parsed(rows(text))
     assert len(list(root.iter("a"))) == 1
