@@ -39,16 +39,19 @@ TURNS := .training/turns.jsonl
 HELD_OUT := .training/banks/held-out.jsonl
 ADAPTER := .training/smollm2-assistant.gguf
 
+# glibc would give large blocks back after each use, and the next use would fault them in again
+KEEP_BLOCKS := MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000 MALLOC_TOP_PAD_=268435456
+
 train: $(ADAPTER)  ## train an adapter that makes SmolLM2 an assistant, an hour on two quiet cores
 
 .training/banks/clapnq.jsonl: .venv/run.stamp
 	$(BIN)/ragevalkit bank import $(CLAPNQ) --layout clapnq --into .training/banks --overwrite
 
-$(TURNS): .training/banks/clapnq.jsonl training/turns.py ragevalkit/standin/templates/assistant.jinja
+$(TURNS): .training/banks/clapnq.jsonl training/turns.py training/conversation.py training/shelves.py ragevalkit/standin/templates/assistant.jinja
 	$(BIN)/python training/turns.py $@ --clapnq $< --held-out $(HELD_OUT)
 
-.training/adapter/adapter.safetensors: $(TURNS) training/adapter.py training/lora.py .engines/smollm2.stamp
-	.engines/vllm/bin/python training/adapter.py $(TURNS) .engines/smollm2 .training/adapter
+.training/adapter/adapter.safetensors: $(TURNS) training/adapter.py training/attention.py training/lora.py .engines/smollm2.stamp
+	$(KEEP_BLOCKS) .engines/vllm/bin/python training/adapter.py $(TURNS) .engines/smollm2 .training/adapter
 
 $(ADAPTER): .training/adapter/adapter.safetensors training/convert.py engines/pair.py
 	PYTHONPATH=engines .engines/vllm/bin/python training/convert.py .training/adapter $@

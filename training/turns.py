@@ -2,366 +2,326 @@
 
     python training/turns.py OUT.jsonl --clapnq BANK.jsonl --held-out BANK.jsonl
 
-Public: `Reading`, `Lesson`, `exercises`, `lesson_turns`, `rendered`, `conversation_hash`.
+Public: `Lesson`, `Asked`, `exercises`, `findings`, `LESSONS`.
 
-System prompt, tool schemas, search results and tool messages are the agent's own, rendered by the
-template that llama.cpp is given, so a change to any of them asks for another training;
-`conversation_hash` tells. The questions are those of the invented shelves in `training/material`
-and two thirds of CLAPnq's.
-
-In a turn the assistant searches for the question, quotes the nearest sentence in its reasoning,
-says whether that answers, and then cites the sentence's page and replies, or declines.
+An exercise is one search of the agent and several questions on what it found, so that the results,
+which are the bulk of a turn, are read once for all of them. Its first question is the one that was
+searched for.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import random
-import re
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from jinja2 import Environment
+from conversation import (
+    Finding,
+    after_asked,
+    conversation_hash,
+    emphasis,
+    ending,
+    opening,
+    rendered,
+    search_query,
+    thought,
+)
+from shelves import DEVELOPMENT, Shelf, is_held_out, read_public, read_shelves
 
-from ragevalkit.agent.history import load_prompt
-from ragevalkit.agent.tools import load_toolbox
-from ragevalkit.bank import Question, load_bank
-from ragevalkit.corpus import Corpus, open_corpus
-from ragevalkit.standin.extraction import best_candidate
-from ragevalkit.standin.local import ASSISTANT_TEMPLATE
+from ragevalkit.bank import Evidence, Question, load_bank
+from ragevalkit.standin.extraction import best_candidate, content_terms
 from ragevalkit.standin.request import Passage
-from ragevalkit.turn.protocol import DECLINE_MARKER, cite_result, search_result
+from ragevalkit.standin.sentences import read_units
+from ragevalkit.turn.protocol import search_result
 
-MATERIAL = Path(__file__).parent / "material"
 SEED = 6
 UNANSWERED = 0.36
-"""Share of turns that end in a decline; from three fifths on, small models decline everything."""
-LONGEST_QUOTE = 45
-"""Words of a quote; a longer one is cut."""
-DECLINE = f"{DECLINE_MARKER}: the pages that were found don't say it."
-HELD_OUT = 3
-"""One in so many of CLAPnq's questions is kept for the test."""
-DEVELOPMENT = ("hospital-lab", "storage-boxes", "three-gardens-society")
-"""Shelves that are left out, to see how training comes on."""
-
-EMPHASIS = {
-    re.compile(r"\nThat answers it:( yes| no)\n"): 8.0,
-    re.compile(r"Found:( \S+ \S+ \S+)"): 3.0,
-    re.compile(r"\{\"document\": .+, \"page\":( \d+)\}"): 3.0,
-}
-
-_THOUGHT = re.compile(
-    r"<think>\nAsked: [^\n]+\n(Found: [^\n]+\nThat answers it: (?:yes|no)\n</think>)"
-)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A stage that teaches reading alone: the pages of one search, and many questions on them.
-
-    A question costs a quarter of what its turn does, among as many pages as the agent gets.
-    """
-
-    passes: int
-    """How often each question comes."""
-    questions: int = 12
-    """Most questions of an exercise."""
+"""Most of an exercise's questions that its pages don't answer; from three fifths on, small models
+decline everything."""
+NEAR = 0.8
+"""Least score of a second page's sentence that is quoted too, as a share of the first one's."""
+RANK = 0.05
+"""Taken off a sentence's score for each place of its page in the results."""
+MOST_NEAR = 2
+"""Most pages that a thought quotes from, where one or two answer."""
+LEAST_WORDS = 4
+"""Content words of a sentence that can be found again by half of them."""
+TWOFOLD = 0.08
+"""Share of questions that are asked together with another, so that two pages are to be cited."""
 
 
 @dataclass(frozen=True)
 class Lesson:
     """A stage of the training."""
 
-    turns: int
-    results: dict[int, float]
-    """How many search results a turn has, with weights: fewer cost less and teach the same."""
-    prompt: bool
-    """Whether system prompt and tools stand before the turn, as they do in the agent's requests."""
+    searches: dict[str, int]
+    """Most exercises from each kind of shelf: `bound`, `plain` or `clapnq`."""
+    questions: int
+    """Most questions of an exercise."""
+    results: tuple[int, ...]
+    """How many of a search's results an exercise keeps, one of these at random."""
+    found_again: int
+    """Sentences of an exercise that are to be found again by some of their words: no questions, but
+    as many as one likes."""
+    whole: bool
+    """Whether a turn goes from the system prompt to the reply; else from the search results to the
+    end of the thought, which costs less."""
 
 
-LESSONS = (Reading(2), Lesson(160, {2: 0.3, 3: 0.3, 5: 0.4}, prompt=True))
+LESSONS = (
+    Lesson({"bound": 150, "plain": 90}, 10, results=(2, 3), found_again=6, whole=False),
+    Lesson({"bound": 55, "plain": 15, "clapnq": 35}, 10, results=(5,), found_again=3, whole=True),
+    Lesson(
+        {"bound": 60, "plain": 30, "clapnq": 40}, 4, results=(1, 2, 3, 5), found_again=0, whole=True
+    ),
+)
+TEST = Lesson({"bound": 24}, 12, results=(5,), found_again=0, whole=True)
+"""What the shelves for development are asked."""
 
 
 def main(out: Path, clapnq: Path, held_out: Path) -> None:
     rng = random.Random(SEED)
-    asked = [*shelves(), *public(clapnq)]
-    rng.shuffle(asked)
-    development = [*shelves(DEVELOPMENT)]
-    rng.shuffle(development)
-    turns = []
-    for number, lesson in enumerate(LESSONS, 1):
-        if isinstance(lesson, Reading):
-            made = exercises(lesson, list(shelves()), rng)
-            print(f"lesson {number}: {len(made)} exercises")
-        else:
-            made, asked = lesson_turns(lesson, asked, rng)
-            declined = sum(not turn["answers"] for turn in made)
-            print(f"lesson {number}: {len(made)} turns, {declined} of them decline")
-        turns += [turn | {"lesson": number} for turn in made]
-    made, _ = lesson_turns(Lesson(60, {3: 1.0}, prompt=True), development, rng)
-    turns += [turn | {"lesson": 0} for turn in made]
-    with out.open("w", encoding="utf-8") as file:
-        file.write(json.dumps({"conversation_hash": conversation_hash()}) + "\n")
-        file.writelines(json.dumps(turn, ensure_ascii=False) + "\n" for turn in turns)
+    with tempfile.TemporaryDirectory() as folder:
+        taught = read_shelves(Path(folder), lambda name: name not in DEVELOPMENT)
+        tested = read_shelves(Path(folder), lambda name: name in DEVELOPMENT)
+        taught.append(read_public(clapnq))
+        with out.open("w", encoding="utf-8") as file:
+            file.write(json.dumps({"conversation_hash": conversation_hash()}) + "\n")
+            lessons = [(0, TEST, tested)] + [(n, x, taught) for n, x in enumerate(LESSONS, 1)]
+            for number, lesson, shelves in lessons:
+                made = list(exercises(lesson, shelves, rng))
+                for turns in made:
+                    line = {"lesson": number, "turns": turns}
+                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                answers = [turn["answers"] for turns in made for turn in turns]
+                print(
+                    f"lesson {number}: {len(made)} searches, {len(answers)} questions, "
+                    f"{answers.count(False)} of them unanswered"
+                )
     kept = [question for question in load_bank(clapnq).questions if is_held_out(question)]
     lines = [json.dumps(question.line(), ensure_ascii=False) + "\n" for question in kept]
     held_out.write_text("".join(lines), encoding="utf-8")
     print(f"held out: {len(kept)} questions, {sum(not q.answerable for q in kept)} unanswerable")
 
 
-def shelves(names: tuple[str, ...] | None = None) -> Iterator[tuple[Question, Corpus]]:
-    """The questions of some invented shelves; by default of all but those for development."""
-    for folder in sorted(MATERIAL.iterdir()):
-        if folder.is_dir() and (
-            folder.name in names if names is not None else folder.name not in DEVELOPMENT
-        ):
-            corpus = open_corpus(folder / "corpus")
-            for question in load_bank(folder / "bank.jsonl").questions:
-                yield question, corpus
+@dataclass(frozen=True)
+class Asked:
+    """A question and what a search for it finds."""
 
+    question: Question
+    results: list[dict[str, Any]]
 
-def public(bank: Path) -> Iterator[tuple[Question, Corpus]]:
-    """CLAPnq's questions but for those that are held out."""
-    corpus = open_corpus(bank.parent / "corpora" / bank.stem)
-    for question in load_bank(bank).questions:
-        if not is_held_out(question):
-            yield question, corpus
-
-
-def is_held_out(question: Question) -> bool:
-    return int(question.hash, 16) % HELD_OUT == 0
-
-
-def lesson_turns(
-    lesson: Lesson, asked: list[tuple[Question, Corpus]], rng: random.Random
-) -> tuple[list[dict[str, Any]], list[tuple[Question, Corpus]]]:
-    """A lesson's turns, in the shares that it wants, and the questions that it has left over."""
-    declines = round(lesson.turns * UNANSWERED)
-    room = {True: lesson.turns - declines, False: declines}
-    made, left = [], []
-    for question, corpus in asked:
-        if not any(room.values()):
-            left.append((question, corpus))
-            continue
-        turn = make_turn(question, corpus, lesson, rng)
-        if turn is not None and room[turn["answers"]]:
-            room[turn["answers"]] -= 1
-            made.append(turn)
-        else:
-            left.append((question, corpus))
-    return made, left
-
-
-def make_turn(
-    question: Question, corpus: Corpus, lesson: Lesson, rng: random.Random
-) -> dict[str, Any] | None:
-    """The turn of a question; None where nothing was found."""
-    query = search_query(question)
-    found = [result.as_dict() for result in corpus.search(query)]
-    wanted = rng.choices([*lesson.results], [*lesson.results.values()])[0]
-    near = nearest(question, found)
-    if near is None or not near.quote:
-        return None
-    others = [r for r in found if r is not near.page]
-    kept = [near.page, *rng.sample(others, min(wanted - 1, len(others)))]
-    results = [r for r in found if r in kept]
-    page = near.page if near.answers else None
-    text, spans = rendered(turn_messages(question, query, results, near.quote, page), lesson.prompt)
-    return _lesson_line(question, near.answers, text, spans)
-
-
-def _lesson_line(
-    question: Question, answers: bool, text: str, spans: list[tuple[int, int]]
-) -> dict[str, Any]:
-    weights = emphasis(text, spans)
-    line = {"id": question.id, "answers": answers, "text": text}
-    return line | {"spans": spans, "emphasis": weights}
+    @property
+    def first(self) -> tuple[str, int]:
+        """The likeliest page."""
+        return _page(self.results[0])
 
 
 def exercises(
-    lesson: Reading, asked: list[tuple[Question, Corpus]], rng: random.Random
-) -> list[dict[str, Any]]:
-    """Exercises in which each question comes as often as the lesson wants, or nearly."""
+    lesson: Lesson, shelves: Sequence[Shelf], rng: random.Random
+) -> Iterator[list[dict[str, Any]]]:
+    """The turns of each exercise, in an order that mixes the shelves."""
     made = []
-    for _ in range(lesson.passes):
-        left = {question.id: (question, corpus) for question, corpus in asked}
-        while left:
-            first, corpus = left.pop(rng.choice(list(left)))
-            results = [r.as_dict() for r in corpus.search(search_query(first))]
-            others = [q for q, c in left.values() if c is corpus]
-            rng.shuffle(others)
-            # those that the pages answer, and as many as may be that they don't
-            others.sort(key=lambda q: not _evidence(q, results) and q.answerable)
-            noes = 0
-            chosen = []
-            for question in [first, *others]:
-                answers = bool(_evidence(question, results))
-                enough = noes >= UNANSWERED * lesson.questions
-                if answers or question is first or not (question.answerable or enough):
-                    noes += not answers
-                    chosen.append(question)
-            chosen = chosen[: lesson.questions]
-            rng.shuffle(chosen)
-            for question in chosen:
-                left.pop(question.id, None)
-            made.append(exercise(chosen, results))
-    return made
+    for kind, most in lesson.searches.items():
+        mine = [shelf for shelf in shelves if _kind(shelf) == kind]
+        by_shelf = [list(_searches(shelf, lesson, rng)) for shelf in mine]
+        found = [search for searches in by_shelf for search in searches]
+        rng.shuffle(found)
+        made += found[:most]
+    rng.shuffle(made)
+    for asked in made:
+        yield [*_turns(asked, lesson), *_found_again(asked[0], lesson, rng)]
 
 
-def exercise(questions: list[Question], results: list[dict[str, Any]]) -> dict[str, Any]:
-    """The results of a search, and what the assistant is to think of them for each question."""
-    messages = [{"role": "tool", "content": search_result(results)}]
-    for question in questions:
-        near = nearest(question, results)
-        quote, answers = (near.quote, near.answers) if near else ("nothing", False)
-        thought = reasoning(search_query(question), quote, answers)
-        messages.append({"role": "assistant", "reasoning_content": thought, "content": ""})
-    text = _render(messages, [], False)
-    spans = [found.span(1) for found in _THOUGHT.finditer(text)]
-    return _lesson_line(questions[0], True, text, spans)
+def _kind(shelf: Shelf) -> str:
+    return "bound" if "bound" in shelf.name else "clapnq" if shelf.name == "clapnq" else "plain"
 
 
-class Near(NamedTuple):
-    """The sentence that comes nearest to answering a question."""
-
-    quote: str
-    page: dict[str, Any]
-    """The result that it stands on."""
-    answers: bool
-
-
-def nearest(question: Question, results: list[dict[str, Any]]) -> Near | None:
-    """The labelled sentence where the results hold it; else the likeliest, None where none is."""
-    if evidence := _evidence(question, results):
-        page = next(r for r in results if _is_on(evidence[0], r))
-        return Near(evidence[0].quote or "", page, True)
-    passages = [Passage(r["document"], r["page"], r["text"]) for r in results]
-    found = best_candidate(search_query(question), [passages])
-    if found is None:
-        return None
-    page = next(r for r, p in zip(results, passages, strict=True) if p == found.passage)
-    return Near(found.sentence, page, False)
-
-
-def _evidence(question: Question, results: list[dict[str, Any]]) -> list[Any]:
-    return [e for e in question.evidence if any(_is_on(e, result) for result in results)]
+def _searches(shelf: Shelf, lesson: Lesson, rng: random.Random) -> Iterator[list[Asked]]:
+    """Questions that share the first one's results; each question of the shelf comes once."""
+    left = [_ask(shelf, question) for question in shelf.questions]
+    left = [asked for asked in left if asked.results]
+    rng.shuffle(left)
+    while left:
+        first = _with_fewer(left.pop(), rng.choice(lesson.results), rng)
+        pages = {_page(result) for result in first.results}
+        chosen = [first]
+        room = {True: lesson.questions - 1, False: round(UNANSWERED * lesson.questions)}
+        for asked in left:
+            answers = _is_answered(asked.question, first.results)
+            near = asked.first in pages and not asked.question.answerable
+            if (answers or near) and room[answers] and len(chosen) < lesson.questions:
+                room[answers] -= 1
+                chosen.append(Asked(asked.question, first.results))
+        questions = {asked.question.id for asked in chosen}
+        left = [asked for asked in left if asked.question.id not in questions]
+        yield _with_twofold(chosen, rng)
 
 
-def search_query(question: Question) -> str:
-    """The question; one that follows another with that before it."""
-    earlier = [m.content for m in question.history if m.role == "user"][-1:]
-    return " ".join([*earlier, question.question])
+def _with_fewer(asked: Asked, results: int, rng: random.Random) -> Asked:
+    """The question with some of its results, in order: its evidence, or the first, is kept."""
+    pages = {(e.document, e.page) for e in asked.question.evidence}
+    kept = [r for r in asked.results if _page(r) in pages] or asked.results[:1]
+    others = [r for r in asked.results if r not in kept]
+    kept = kept + rng.sample(others, max(0, min(results - len(kept), len(others))))
+    return Asked(asked.question, [r for r in asked.results if r in kept])
 
 
-def turn_messages(
-    question: Question,
-    query: str,
-    results: list[dict[str, Any]],
-    quote: str,
-    page: dict[str, Any] | None,
-) -> list[dict[str, Any]]:
-    """The conversation of a turn.
+def _ask(shelf: Shelf, question: Question) -> Asked:
+    return Asked(question, [r.as_dict() for r in shelf.corpus.search(search_query(question))])
 
-    Args:
-        quote: the nearest sentence.
-        page: the result that `quote` stands on; None where it doesn't answer the question.
-    """
-    thought = reasoning(query, quote, page is not None)
+
+def _with_twofold(asked: list[Asked], rng: random.Random) -> list[Asked]:
+    """Some questions on two pages of the results beside those that came."""
+    first, *others = asked
+    single = [a for a in others if _may_be_joined(a.question) and a.question.answerable]
+    for one, two in zip(single[::2], single[1::2], strict=False):
+        apart = _page_of(one.question) != _page_of(two.question)
+        if apart and rng.random() < 2 * TWOFOLD:
+            others[others.index(one)] = Asked(_joined(one.question, two.question), one.results)
+    return [first, *others]
+
+
+def _may_be_joined(question: Question) -> bool:
+    word = question.question.split()[0].lower()
+    return not question.history and word in ("what", "who", "how", "when", "where", "which")
+
+
+def _joined(one: Question, two: Question) -> Question:
+    begin = two.question[0].lower() + two.question[1:]
+    return Question(
+        id=f"{one.id}+{two.id}",
+        question=f"{one.question.rstrip('?. ')}, and {begin}",
+        answerable=True,
+        evidence=[*one.evidence, *(e.model_copy(update={"group": 1}) for e in two.evidence)],
+    )
+
+
+def _turns(asked: list[Asked], lesson: Lesson) -> Iterator[dict[str, Any]]:
+    first, *others = asked
+    yield _turn(first, first, lesson.whole)
+    for other in others:
+        yield _turn(first, other, lesson.whole)
+
+
+def _turn(first: Asked, asked: Asked, whole: bool) -> dict[str, Any]:
+    """A question's turn as text, with what counts in it."""
+    near, answers = findings(asked.question, asked.results)
+    rest = ending(asked.question, near, answers)
+    if whole:
+        begin = opening(first.question, first.results)
+        text, spans = rendered(begin + (rest if asked is first else rest[:1]), tools=True)
+    else:
+        text, spans = _thinking(first, thought(asked.question, near, bool(answers)))
+    if asked is not first or not whole:
+        # the question stands nowhere else, so its repetition can't be learned
+        spans = [after_asked(text, spans[-1])]
+    return {
+        "id": asked.question.id,
+        "answers": bool(answers),
+        "text": text,
+        "spans": spans,
+        "emphasis": emphasis(text, spans),
+    }
+
+
+def _thinking(first: Asked, reasoning: str) -> tuple[str, list[tuple[int, int]]]:
+    """A thought right after search results; nothing follows it, as there are no tools to call."""
     messages = [
-        {"role": "system", "content": load_prompt()},
-        *({"role": m.role, "content": m.content} for m in question.history),
-        {"role": "user", "content": question.question},
-        _calling("search", {"query": query}),
-        {"role": "tool", "content": search_result(results)},
+        {"role": "tool", "content": search_result(first.results)},
+        {"role": "assistant", "reasoning_content": reasoning, "content": ""},
     ]
-    if page is None:
-        return [
-            *messages,
-            {"role": "assistant", "reasoning_content": thought, "content": DECLINE},
-        ]
-    arguments = {"document": page["document"], "page": page["page"]}
-    reply = " ".join((question.answers[0] if _is_short(question) else quote).split())
-    return [
-        *messages,
-        _calling("cite", arguments) | {"reasoning_content": thought},
-        {"role": "tool", "content": cite_result(**arguments, label=page["label"])},
-        {"role": "assistant", "content": reply},
+    text, ((begin, _),) = rendered(messages, tools=False)
+    end = text.index("</think>\n", begin) + len("</think>\n")
+    return text[:end], [(begin, end)]
+
+
+def _found_again(first: Asked, lesson: Lesson, rng: random.Random) -> Iterator[dict[str, Any]]:
+    """Sentences of the results that are to be found by some of their words."""
+    sentences = [
+        Finding(result, unit.text)
+        for result in first.results
+        for unit in read_units(result["text"])
+        if not unit.heading and len(content_terms(unit.text)) >= LEAST_WORDS
     ]
+    for finding in rng.sample(sentences, min(lesson.found_again, len(sentences))):
+        words = content_terms(finding.quote)
+        words = rng.sample(words, rng.randint(2, max(2, len(words) // 2)))
+        question = Question(id="found again", question=" ".join(words), answerable=True)
+        if lesson.whole:
+            reasoning = {"reasoning_content": thought(question, [finding], True), "content": ""}
+            begin = opening(first.question, first.results)
+            text, spans = rendered([*begin, {"role": "assistant"} | reasoning], tools=True)
+        else:
+            text, spans = _thinking(first, thought(question, [finding], True))
+        begin_, end = after_asked(text, spans[-1])
+        end = text.index("Answered: ", begin_, end)
+        spans = [(begin_, end)]
+        yield {
+            "id": question.id,
+            "answers": True,
+            "text": text[:end],
+            "spans": spans,
+            "emphasis": emphasis(text, spans),
+        }
 
 
-def reasoning(query: str, quote: str, answers: bool) -> str:
-    quote = " ".join(quote.split()[:LONGEST_QUOTE])
-    return f"Asked: {query}\nFound: {quote}\nThat answers it: {'yes' if answers else 'no'}"
+def findings(
+    question: Question, results: Sequence[dict[str, Any]]
+) -> tuple[list[Finding], list[Finding]]:
+    """What comes near, the likeliest first, and which of it answers."""
+    evidence = {(e.document, e.page): e for e in question.evidence}
+    answers = []
+    for result in results:
+        labelled = evidence.get(_page(result))
+        quote = _labelled_sentence(labelled, result["text"]) if labelled else None
+        if quote is not None:
+            answers.append(Finding(result, quote))
+    if not _is_answered(question, [finding.result for finding in answers]):
+        answers = []
+    earlier = " ".join(m.content for m in question.history[-2:] if m.role == "user")
+    scored = []
+    for place, result in enumerate(results):
+        passage = Passage(result["document"], result["page"], result["text"])
+        candidate = best_candidate(question.question, [[passage]], earlier)
+        if candidate is not None:
+            scored.append((candidate.score - RANK * place, Finding(result, candidate.sentence)))
+    scored.sort(key=lambda pair: -pair[0])
+    least = NEAR * scored[0][0] if scored else 0.0
+    cited = [finding.result for finding in answers]
+    others = [f for score, f in scored if score >= least and f.result not in cited]
+    return [*answers, *others][: max(MOST_NEAR, len(answers))], answers
 
 
-def _is_short(question: Question) -> bool:
-    return bool(question.answers) and len(question.answers[0].split()) <= LONGEST_QUOTE // 2
+def _labelled_sentence(evidence: Evidence, text: str) -> str | None:
+    """The unit of the text that holds the labelled quote, or begins it; None: it was cut out."""
+    wanted = " ".join((evidence.quote or "").split())
+    if wanted not in " ".join(text.split()):
+        return None
+    units = [unit.text for unit in read_units(text) if not unit.heading]
+    words = set(wanted.split())
+    return max(units, key=lambda unit: len(words & set(unit.split())), default=wanted)
 
 
-def _calling(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
-    return {"role": "assistant", "tool_calls": [{"function": function}]}
+def _is_answered(question: Question, results: Sequence[dict[str, Any]]) -> bool:
+    """Whether each part of the question has an evidence page among the results."""
+    pages = {_page(result) for result in results}
+    groups = {e.group for e in question.evidence}
+    held = {e.group for e in question.evidence if (e.document, e.page) in pages}
+    return question.answerable and held == groups
 
 
-def _is_on(evidence: Any, result: dict[str, Any]) -> bool:
-    return bool(evidence.document == result["document"] and evidence.page == result["page"])
+def _page(result: dict[str, Any]) -> tuple[str, int]:
+    return result["document"], result["page"]
 
 
-def rendered(messages: list[dict[str, Any]], prompt: bool) -> tuple[str, list[tuple[int, int]]]:
-    """The conversation as text, and where in it the assistant's messages of the turn stand.
-
-    Args:
-        prompt: with system prompt and tools.
-    """
-    asked = max(at for at, m in enumerate(messages) if m["role"] == "user")
-    first = 0 if prompt else 1
-    tools = load_toolbox().schemas if prompt else []
-    text = _render(messages[first:], tools, False)
-    spans = []
-    for at in range(asked + 1, len(messages)):
-        if messages[at]["role"] == "assistant":
-            begin = len(_render(messages[first:at], tools, True))
-            end = len(_render(messages[first : at + 1], tools, False)) - 1
-            spans.append((begin, end))
-    return text, spans
-
-
-def _render(messages: list[dict[str, Any]], tools: list[dict[str, Any]], reply: bool) -> str:
-    filled = [{"content": None, "tool_calls": None, **message} for message in messages]
-    return _template().render(messages=filled, tools=tools, add_generation_prompt=reply)
-
-
-@cache
-def _template() -> Any:
-    environment = Environment()
-    environment.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
-    return environment.from_string(ASSISTANT_TEMPLATE.read_text(encoding="utf-8"))
-
-
-def emphasis(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int, float]]:
-    """Where the turn is decided, with how many times more than another character it counts."""
-    return [
-        (found.start(1), found.end(1), weight)
-        for pattern, weight in EMPHASIS.items()
-        for begin, end in spans
-        for found in pattern.finditer(text, begin, end)
-    ]
-
-
-def conversation_hash() -> str:
-    """16 hex digits over what the model sees and is to write in one turn of either kind."""
-    question = Question(id="q", question="How high?", answerable=True, answers=["3 m."])
-    result = {"document": "guide", "page": 2, "label": "ii", "score": 1.5, "text": "It is 3 m."}
-    texts = [
-        rendered(turn_messages(question, "How high?", [result], "It is 3 m.", page), True)[0]
-        for page in (result, None)
-    ]
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+def _page_of(question: Question) -> tuple[str, int]:
+    return question.evidence[0].document, question.evidence[0].page
 
 
 if __name__ == "__main__":

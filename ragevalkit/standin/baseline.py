@@ -33,6 +33,7 @@ from ragevalkit.standin.extraction import (
     related_terms,
 )
 from ragevalkit.standin.request import ChatRequest, Conversation, read_conversation
+from ragevalkit.standin.sentences import plain
 from ragevalkit.turn.protocol import DECLINE_MARKER
 
 THRESHOLD = 0.56
@@ -58,7 +59,6 @@ _REFERS_BACK = re.compile(
     r"|^\W*(?:and|what about|how about|why|also)\b",
     re.IGNORECASE,
 )
-_BULLET = re.compile(r"^[-*•·‣]\s+")
 _CONTROL = re.compile(r"\b(?:reply|respond|answer|say)\b.{0,40}\bok\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -88,7 +88,7 @@ class Baseline:
             return _say("OK." if control else _DECLINE)
         if "cite" in request.tools and "cite" not in now.calls:
             return _call(call_id, "cite", _citation(best))
-        return _say(_plain(best.sentence))
+        return _say(plain(best.sentence)[:_LONGEST_REPLY])
 
 
 def _best(now: Conversation) -> Candidate | None:
@@ -136,13 +136,6 @@ def _citation(best: Candidate) -> dict[str, str | int]:
     if len(quote) > _LONGEST_QUOTE:
         quote = quote[:_LONGEST_QUOTE].rsplit(maxsplit=1)[0]
     return {"document": best.passage.document, "page": best.passage.page, "quote": quote}
-
-
-def _plain(sentence: str) -> str:
-    """The sentence on one line, without the marks of a list item or a table row."""
-    if sentence.startswith("|"):
-        sentence = ", ".join(cell for part in sentence.split("|") if (cell := part.strip()))
-    return " ".join(_BULLET.sub("", sentence).split())[:_LONGEST_REPLY]
 
 
 def _call(call_id: str, name: str, arguments: dict[str, str | int]) -> Iterator[Event]:

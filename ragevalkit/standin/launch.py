@@ -29,7 +29,7 @@ WEIGHTLESS = ("baseline", "mock")
 NAMES = (*WEIGHTLESS, "local")
 """All built-in endpoints; `local` needs the extra of that name and a package with weights."""
 
-_START_S = 30.0
+_START_S = 60.0
 _STOP_S = 5.0
 _ERROR_LINES = 8
 

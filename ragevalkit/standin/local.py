@@ -20,6 +20,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ragevalkit.errors import InputError
+from ragevalkit.standin.merging import merged
 
 MODEL = "smollm2"
 """Name of the packaged model in `/v1/models`."""
@@ -35,6 +36,9 @@ _SLOTS = 4
 """Requests at once; each has a whole context to itself. More wait in the server."""
 _MOST_THREADS = 8
 _ERRORS_ONLY = 1
+_SPINS = 1000
+"""How often a thread looks for work before it sleeps: not at all halves the speed, and one that
+never sleeps stalls the others as soon as anything else wants a core."""
 
 
 def serve(
@@ -50,7 +54,7 @@ def serve(
     Args:
         weights: a GGUF file; None: the packaged one, which is checked.
         template: a chat template's file; None: the one inside the weights' file.
-        adapter: a low-rank adapter for these weights, as a GGUF file.
+        adapter: a low-rank adapter for these weights, as a GGUF file; both are served as one.
 
     Raises:
         InputError: llama.cpp or the weights aren't there, or it could not start.
@@ -60,17 +64,17 @@ def serve(
     file = find_weights() if weights is None else _given(weights, "weights")
     if find_spec("xllamacpp") is None:
         raise InputError(f"the endpoint 'local' needs llama.cpp: {_install('xllamacpp')}")
-    # threads that spin while they wait stall each other as soon as anything else wants a core
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    if adapter is not None:
+        if find_spec("gguf") is None:
+            raise InputError(f"an adapter needs a package to be read: {_install('gguf')}")
+        file = merged(file, _given(adapter, "an adapter"))
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", str(_SPINS))
     import xllamacpp
 
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(file)
     parameters.model_alias = {model_name(weights)}
-    if adapter is not None:
-        beside = xllamacpp.CommonAdapterLoraInfo()
-        beside.path, beside.scale = str(_given(adapter, "an adapter")), 1.0
-        parameters.lora_adapters = [beside]
     parameters.n_ctx = _CONTEXT * _SLOTS
     parameters.n_parallel = _SLOTS
     parameters.cpuparams.n_threads = min(_MOST_THREADS, os.cpu_count() or 1)

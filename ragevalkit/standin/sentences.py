@@ -1,6 +1,6 @@
 """Sentences, table rows and headings of a page's text, each an exact part of it.
 
-Public: `split_sentences`, `read_units`, `Unit`, `MOST_WORDS`.
+Public: `split_sentences`, `read_units`, `plain`, `Unit`, `MOST_WORDS`.
 
 Text from a PDF has line ends inside sentences and none but line ends between table rows, so where a
 line stops short of the page's width without a full stop, something other than prose is assumed.
@@ -19,6 +19,7 @@ MOST_WORDS = 60
 _LONGEST_WORD = 80
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _MARKED = re.compile(r"[-*•·‣–]\s|\d{1,3}[.)]\s")
+_BULLET = re.compile(r"^[-*•·‣]\s+")
 _FOOTNOTES = re.compile(r"\[\d{1,3}\]|\[[a-z]\]")
 _ENDED = re.compile(r"[.!?:;…]['\"”’)\]*_]*(?:\s*\[\d{1,3}\])*$")
 _UNFINISHED = re.compile(
@@ -73,6 +74,13 @@ def read_units(text: str) -> list[Unit]:
             head = (at == 0 and len(rows) > 1 and _is_bare(row)) or _RULE.match(row) is not None
             found += _units([row], context, heading=head)
     return found
+
+
+def plain(sentence: str) -> str:
+    """The sentence on one line, without the marks of a list item or a table row."""
+    if sentence.startswith("|"):
+        sentence = ", ".join(cell for part in sentence.split("|") if (cell := part.strip()))
+    return " ".join(_BULLET.sub("", sentence).split())
 
 
 def _prose(blocks: Iterable[str], heading: str) -> list[Unit]:

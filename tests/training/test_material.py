@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import turns
+from shelves import MATERIAL
 
 from ragevalkit.bank import load_bank
 from ragevalkit.bank.loading import check_evidence
 from ragevalkit.corpus import Corpus, open_corpus
 
 ROOT = Path(__file__).parents[2]
-SHELVES = sorted(folder for folder in turns.MATERIAL.iterdir() if folder.is_dir())
+SHELVES = sorted(folder for folder in MATERIAL.iterdir() if folder.is_dir())
 WORDS = 8
 """So many words in a row are no coincidence."""
 

@@ -3,163 +3,258 @@
 from __future__ import annotations
 
 import random
-import re
-from collections import Counter
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import conversation
 import pytest
 import turns
-from turns import Lesson, Reading
+from conversation import Finding
+from shelves import DEVELOPMENT, MATERIAL, Shelf, read_shelves
+from turns import Lesson
 
 from ragevalkit.agent.history import load_prompt
 from ragevalkit.bank import Question
-from ragevalkit.corpus import Corpus
 from ragevalkit.turn.protocol import split_marker
 
-LESSON = Lesson(turns=40, results={1: 0.5, 3: 0.5}, prompt=True)
+READING = Lesson({"bound": 12, "plain": 4}, 8, results=(2, 3), found_again=3, whole=False)
+WHOLE = Lesson({"bound": 12, "plain": 4}, 8, results=(5,), found_again=2, whole=True)
+NAMES = DEVELOPMENT[:2]
 
 
 @pytest.fixture(scope="module")
-def made() -> list[dict[str, Any]]:
-    asked = list(turns.shelves(turns.DEVELOPMENT))
-    return turns.lesson_turns(LESSON, asked, random.Random(0))[0]
+def shelves(tmp_path_factory: pytest.TempPathFactory) -> list[Shelf]:
+    return read_shelves(tmp_path_factory.mktemp("bound"), lambda name: name in NAMES)
+
+
+@pytest.fixture(scope="module")
+def reading(shelves: list[Shelf]) -> list[list[dict[str, Any]]]:
+    return list(turns.exercises(READING, shelves, random.Random(0)))
+
+
+@pytest.fixture(scope="module")
+def whole(shelves: list[Shelf]) -> list[list[dict[str, Any]]]:
+    return list(turns.exercises(WHOLE, shelves, random.Random(0)))
 
 
 def written(turn: dict[str, Any]) -> list[str]:
-    """What the assistant is to write in a turn, message by message."""
+    """What the assistant is to learn to write in a turn, message by message."""
     return [turn["text"][begin:end] for begin, end in turn["spans"]]
+
+
+def questions(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [turn for turn in made if turn["id"] != "found again"]
+
+
+def beginning(turn: dict[str, Any]) -> str:
+    return str(turn["text"].partition("<think>")[0])
 
 
 @pytest.mark.parametrize("changed", ["SEARCH", "PROMPT", "TEMPLATE"])
 def test_any_change_to_the_conversation_is_seen(
     changed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = turns.conversation_hash()
+    before = conversation.conversation_hash()
     match changed:
         case "SEARCH":
-            monkeypatch.setattr(turns, "search_result", lambda results: f'{{"found":{results}}}')
+            monkeypatch.setattr(
+                conversation, "search_result", lambda results: f'{{"found":{results}}}'
+            )
         case "PROMPT":
-            monkeypatch.setattr(turns, "load_prompt", lambda: load_prompt() + "Be brief.")
+            monkeypatch.setattr(conversation, "load_prompt", lambda: load_prompt() + "Be brief.")
         case "TEMPLATE":
-            render = turns._template().render
-            monkeypatch.setattr(turns, "_render", lambda *of: render_changed(render, *of))
-    assert turns.conversation_hash() != before
+            render = conversation._render
+            monkeypatch.setattr(
+                conversation, "_render", lambda *of: render(*of).replace("<think>", "<reason>")
+            )
+    assert conversation.conversation_hash() != before
 
 
-def render_changed(render: Any, messages: Any, tools: Any, reply: bool) -> str:
-    filled = [{"content": None, "tool_calls": None, **message} for message in messages]
-    text: str = render(messages=filled, tools=tools, add_generation_prompt=reply)
-    return text.replace("<think>", "<reason>")
+def test_each_question_of_a_shelf_is_asked_once(shelves: list[Shelf]) -> None:
+    every = Lesson({"bound": 1000}, 8, results=(5,), found_again=0, whole=False)
+    asked = [
+        turn["id"] for made in turns.exercises(every, shelves, random.Random(0)) for turn in made
+    ]
+    # some are asked together with another
+    single = [id_ for both in asked for id_ in both.split("+")]
+    assert len(single) > len(asked)
+    found = {
+        question.id
+        for shelf in shelves
+        if "bound" in shelf.name
+        for question in shelf.questions
+        if shelf.corpus.search(conversation.search_query(question))
+    }
+    assert set(single) == found
 
 
-def test_a_lesson_has_the_shares_that_it_wants(made: list[dict[str, Any]]) -> None:
-    assert len(made) == LESSON.turns
-    assert sum(not turn["answers"] for turn in made) == round(LESSON.turns * turns.UNANSWERED)
-    assert len({turn["id"] for turn in made}) == LESSON.turns
-
-
-def test_a_turn_searches_and_then_cites_and_answers_or_declines(
-    made: list[dict[str, Any]],
+def test_turns_of_an_exercise_begin_alike(
+    reading: list[list[dict[str, Any]]], whole: list[list[dict[str, Any]]]
 ) -> None:
-    for turn in made:
-        search, decided, *reply = written(turn)
+    for made in [*reading, *whole]:
+        assert len({beginning(turn) for turn in made}) == 1
+        assert 1 <= len(questions(made)) <= 8
+
+
+def test_reading_is_the_thought_alone(reading: list[list[dict[str, Any]]]) -> None:
+    for made in reading:
+        for turn in questions(made):
+            (thought,) = written(turn)
+            assert "Asked:" not in thought
+            assert thought.endswith(f"\nAnswered: {'yes' if turn['answers'] else 'no'}\n</think>\n")
+            assert turn["text"].endswith(thought)
+            assert "tool_call>" not in turn["text"]
+
+
+def test_a_sentence_is_found_again_by_its_words(
+    reading: list[list[dict[str, Any]]], whole: list[list[dict[str, Any]]]
+) -> None:
+    for made in [*reading, *whole]:
+        found = [turn for turn in made if turn["id"] == "found again"]
+        assert len(found) >= 2
+        for turn in found:
+            (line,) = written(turn)
+            assert line.endswith("\n")
+            words = turn["text"].rpartition("Asked: ")[2].partition("\n")[0].split()
+            assert len(words) >= 2
+
+
+def test_a_whole_turn_searches_and_then_cites_and_answers_or_declines(
+    whole: list[list[dict[str, Any]]],
+) -> None:
+    ends = set()
+    for made in whole:
+        turn = made[0]
+        search, decided, *rest = written(turn)
         assert search.startswith('<tool_call>\n{"name": "search", "arguments": {"query": ')
         assert decided.startswith("<think>\nAsked: ")
+        thought, _, then = decided.partition("</think>\n")
         if turn["answers"]:
-            assert "\nThat answers it: yes\n</think>\n<tool_call>\n" in decided
-            assert len(reply) == 1
+            assert then.startswith('<tool_call>\n{"name": "cite", "arguments": ')
+            # one citation for each quote, the first in the message of the thought; then the reply
+            assert len(rest) == thought.count("\n") - 3
+            assert "tool_call" not in rest[-1]
         else:
-            declined = decided.rpartition("</think>\n")[2].removesuffix("<|im_end|>")
-            assert split_marker(declined)[0]
-            assert not reply
+            assert split_marker(then.removesuffix("<|im_end|>"))[0]
+            assert not rest
         assert all(message.endswith("<|im_end|>") for message in written(turn))
+        ends.add(turn["answers"])
+    assert ends == {True, False}
 
 
-def test_what_decides_a_turn_weighs_more(made: list[dict[str, Any]]) -> None:
-    for turn in made:
-        found = [(turn["text"][begin:end], weight) for begin, end, weight in turn["emphasis"]]
-        most = max(weight for _, weight in found)
-        assert [text for text, weight in found if weight == most] == (
-            [" yes"] if turn["answers"] else [" no"]
-        )
-        assert all(
-            any(begin <= b and e <= end for begin, end in turn["spans"])
-            for b, e, _ in turn["emphasis"]
-        )
+def test_other_questions_of_a_whole_exercise_end_with_their_first_message(
+    whole: list[list[dict[str, Any]]],
+) -> None:
+    for made in whole:
+        for turn in questions(made)[1:]:
+            (decided,) = written(turn)
+            assert "Asked:" not in decided
+            assert turn["text"].endswith(decided + "\n")
 
 
-def test_the_agent_s_prompt_and_tools_come_first(made: list[dict[str, Any]]) -> None:
-    for turn in made:
-        assert turn["text"].startswith(f"<|im_start|>system\n{load_prompt()}\n\n")
-        assert turn["text"].index('"name": "cite"') < turn["spans"][0][0]
+def test_what_decides_a_turn_weighs_more(whole: list[list[dict[str, Any]]]) -> None:
+    for made in whole:
+        for turn in made:
+            found = [(turn["text"][begin:end], weight) for begin, end, weight in turn["emphasis"]]
+            most = max(weight for _, weight in found)
+            decided = [text for text, weight in found if weight == most]
+            then = [" yes", "<tool"] if turn["answers"] else [" no", "NOT"]
+            assert decided == then or turn["id"] == "found again"
+            assert all(
+                any(begin <= b and e <= end for begin, end in turn["spans"])
+                for b, e, _ in turn["emphasis"]
+            )
 
 
-def test_exercises_ask_every_question_as_often_as_wanted() -> None:
-    asked = list(turns.shelves(turns.DEVELOPMENT[:1]))
-    made = turns.exercises(Reading(passes=2, questions=9), asked, random.Random(0))
-    counts = Counter(
-        question.question
-        for exercise in made
-        for question, _ in asked
-        if f"Asked: {turns.search_query(question)}\n" in exercise["text"]
-    )
-    assert set(counts.values()) == {2}
-    assert len(counts) == len(asked)
-    for exercise in made:
-        assert 1 <= len(exercise["spans"]) <= 9
-        for thought in written(exercise):
-            assert re.fullmatch(r"Found: .+\nThat answers it: (yes|no)\n</think>", thought)
+def test_the_agent_s_prompt_and_tools_come_first(whole: list[list[dict[str, Any]]]) -> None:
+    for made in whole:
+        text = made[0]["text"]
+        assert text.startswith(f"<|im_start|>system\n{load_prompt()}")
+        assert "<tools>\n" in text
+        assert text.count("<tool_response>") >= 1
 
 
-def test_an_exercise_says_yes_where_the_quote_is_evidence() -> None:
-    (shelf,) = turns.DEVELOPMENT[:1]
-    asked = list(turns.shelves((shelf,)))
-    evidence = {turns.search_query(q): {e.quote for e in q.evidence} for q, _ in asked}
-    made = turns.exercises(Reading(passes=1), asked, random.Random(0))
-    thoughts = [
-        thought
-        for exercise in made
-        for thought in re.findall(
-            r"Asked: (.+)\nFound: (.+)\nThat answers it: (yes|no)", exercise["text"]
-        )
-    ]
-    assert {answer for _, _, answer in thoughts} == {"yes", "no"}
-    for query, quote, answer in thoughts:
-        if answer == "yes":
-            assert any(e and e.startswith(quote) for e in evidence[query])
+def test_quotes_stand_in_the_results(whole: list[list[dict[str, Any]]]) -> None:
+    def squeezed(text: str) -> str:
+        return "".join(text.replace("\\n", "").replace("\\", "").split())
+
+    for made in whole:
+        results = squeezed(beginning(made[0]))
+        for turn in made:
+            lines = (
+                turn["text"].partition("<think>\n")[2].partition("\n</think>")[0].split("\n")[1:]
+            )
+            for line in lines:
+                quote = line.partition(": ")[2]
+                assert line.startswith("Answered: ") or squeezed(quote) in results
 
 
-def test_held_out_questions_are_in_no_lesson(monkeypatch: pytest.MonkeyPatch) -> None:
-    questions = [
-        Question(id=str(n), question=f"How high is {n}?", answerable=True) for n in range(60)
-    ]
-    held_out = [q for q in questions if turns.is_held_out(q)]
-    assert 8 <= len(held_out) <= 32
-
-    class Bank:
-        pass
-
-    bank = Bank()
-    bank.questions = questions  # type: ignore[attr-defined]
-    monkeypatch.setattr(turns, "load_bank", lambda _: bank)
-    monkeypatch.setattr(turns, "open_corpus", lambda _: None)
-    taught = [question for question, _ in turns.public(turns.MATERIAL / "no.jsonl")]
-    assert not set(map(id, taught)) & set(map(id, held_out))
-    assert len(taught) + len(held_out) == len(questions)
+def test_binding_keeps_labels_sound(shelves: list[Shelf]) -> None:
+    for shelf in shelves:
+        for question in shelf.questions:
+            for evidence in question.evidence:
+                page = shelf.corpus.page(evidence.document, evidence.page).text
+                assert " ".join((evidence.quote or "?").split()) in " ".join(page.split())
 
 
 def test_shelves_for_development_are_in_no_lesson() -> None:
-    def ids(shelves: Iterator[tuple[Question, Corpus]]) -> set[str]:
-        return {question.id for question, _ in shelves}
-
-    assert not ids(turns.shelves()) & ids(turns.shelves(turns.DEVELOPMENT))
+    assert {folder.name for folder in MATERIAL.iterdir()} > set(DEVELOPMENT)
 
 
-def test_a_follow_up_is_searched_for_with_the_question_before_it() -> None:
-    history: Any = [
-        {"role": "user", "content": "How high?"},
-        {"role": "assistant", "content": "3 m."},
+@pytest.mark.parametrize(
+    ("history", "query", "asked"),
+    [
+        ([], "wide", "And how wide is it?"),
+        (["How high is it?", "3 m."], "high wide", "How high is it? And how wide is it?"),
+    ],
+)
+def test_a_follow_up_is_searched_for_with_the_question_before_it(
+    history: list[str], query: str, asked: str
+) -> None:
+    messages: Any = [
+        {"role": role, "content": text}
+        for role, text in zip(("user", "assistant"), history, strict=False)
     ]
-    question = Question(id="q", question="And how wide?", answerable=False, history=history)
-    assert turns.search_query(question) == "How high? And how wide?"
+    question = Question(id="q", question="And how wide is it?", answerable=False, history=messages)
+    assert conversation.search_query(question) == query
+    assert conversation.thought(question, [], False) == f"Asked: {asked}\nAnswered: no"
+
+
+RESULT = {"document": "guide", "page": 2, "label": "2", "score": 1.0, "text": ""}
+
+
+@pytest.mark.parametrize(
+    ("finding", "line"),
+    [
+        (Finding(RESULT, "It is 3 m."), "guide 2: It is 3 m."),
+        (Finding(RESULT, "It is\nred."), "guide 2: It is red."),
+        (
+            Finding(RESULT, "one " * 40),
+            f"guide 2: {' '.join(['one'] * conversation.LONGEST_QUOTE)}",
+        ),
+    ],
+)
+def test_a_line_for_each_page_that_comes_near(finding: Finding, line: str) -> None:
+    question = Question(id="q", question="How high?", answerable=False)
+    assert conversation.thought(question, [finding], True).split("\n")[1:-1] == [line]
+
+
+def test_both_pages_of_an_answer_are_cited_one_after_the_other() -> None:
+    question = Question(id="q", question="How high?", answerable=True)
+    pages = [RESULT, RESULT | {"page": 3}]
+    near = [Finding(page, f"On {page['page']}.") for page in pages]
+    messages = conversation.ending(question, near, near)
+    assert [m["role"] for m in messages] == ["assistant", "tool", "assistant", "tool", "assistant"]
+    assert messages[-1]["content"] == "On 2. On 3."
+    assert "reasoning_content" not in messages[2]
+    assert conversation.ending(question, near, near[:1])[-1]["content"] == "On 2."
+    assert conversation.ending(question, near, [])[-1]["content"] == conversation.DECLINE
+
+
+def test_held_out_questions_are_a_fixed_part(tmp_path: Path) -> None:
+    def question(text: str) -> Question:
+        return Question(id=text, question=text, answerable=False)
+
+    kept = [turns.is_held_out(question(f"What is {n}?")) for n in range(300)]
+    assert 70 < sum(kept) < 130
+    assert kept == [turns.is_held_out(question(f"What is {n}?")) for n in range(300)]
