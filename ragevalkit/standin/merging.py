@@ -13,6 +13,7 @@ import secrets
 from pathlib import Path
 
 from ragevalkit.corpus.cache import cache_root
+from ragevalkit.errors import InputError
 
 WRITTEN_AS = "Q8_0"
 """Eight bits lose nothing that shows, and are what llama.cpp reads a prompt fastest in."""
@@ -23,7 +24,8 @@ _EMBEDDING = "token_embd.weight"
 def merged(weights: Path, adapter: Path) -> Path:
     """The file with both, from the cache; it is made where it isn't there yet.
 
-    Processes may ask at once: each makes its own, and the last one's stays.
+    Processes may ask at once: each makes its own, and the last one's stays. Raises `InputError`
+    where the two don't go together.
     """
     key = hashlib.sha256(WRITTEN_AS.encode())
     for file in (weights, adapter):
@@ -32,7 +34,10 @@ def merged(weights: Path, adapter: Path) -> Path:
     file = cache_root() / "weights" / f"{adapter.stem}-{key.hexdigest()[:16]}.gguf"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_merged(weights, adapter, file, WRITTEN_AS, WRITTEN_AS)
+        try:
+            write_merged(weights, adapter, file, WRITTEN_AS, WRITTEN_AS)
+        except (ValueError, KeyError, IndexError, StopIteration) as error:
+            raise InputError(f"{adapter} is no adapter for {weights.name}: {error!r}") from error
     return file
 
 

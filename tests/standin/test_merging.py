@@ -10,6 +10,7 @@ import pytest
 from gguf import GGMLQuantizationType, GGUFReader, GGUFWriter
 from gguf.quants import dequantize
 
+from ragevalkit.errors import InputError
 from ragevalkit.standin.merging import merged, write_merged
 
 RNG = np.random.default_rng(0)
@@ -87,6 +88,25 @@ def test_another_adapter_makes_another(
     file = merged(weights, adapter)
     adapter.write_bytes(adapter.read_bytes() + b"\0" * 32)
     assert merged(weights, adapter) != file
+
+
+@pytest.mark.parametrize("content", [b"", b"GGUF", b"no such thing" * 9])
+def test_what_is_no_adapter_is_named(
+    content: bytes, weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGEVALKIT_CACHE", str(tmp_path / "cache"))
+    other = tmp_path / "other.gguf"
+    other.write_bytes(content)
+    with pytest.raises(InputError, match=r"other\.gguf is no adapter for weights\.gguf"):
+        merged(weights, other)
+
+
+def test_weights_are_no_adapter(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGEVALKIT_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(InputError, match="is no adapter"):
+        merged(weights, weights)
 
 
 def test_several_may_ask_at_once(
