@@ -57,7 +57,7 @@ def main(turns: Path, base: Path, folder: Path) -> None:
     parameters = adapt(model)
     tokenizer = AutoTokenizer.from_pretrained(base)
     header, *lines = map(json.loads, turns.read_text(encoding="utf-8").splitlines())
-    steps = [[tokenized(turn, tokenizer) for turn in x["turns"]] for x in lines if x["lesson"]]
+    steps = [[tokenized(turn, tokenizer) for turn in x["turns"]] for x in lines]
     optimiser = torch.optim.AdamW(parameters.values(), lr=RATE, weight_decay=0.0)
     checkpoint = folder / "checkpoint.pt"
     first = restored(checkpoint, parameters, optimiser)

@@ -1,16 +1,16 @@
 """The conversation that an adapter learns: what the agent sends, and what it is to write.
 
-Public: `search_query`, `opening`, `thought`, `ending`, `rendered`, `emphasis`,
-`conversation_hash`, `Finding`.
+Public: `search_query`, `opening`, `reading`, `thought`, `ending`, `rendered`, `emphasis`,
+`conversation_hash`, `CITED`.
 
 System prompt, tool schemas, search results and tool messages are the agent's own, rendered by the
 template that llama.cpp is given, so a change to any of them asks for another training;
 `conversation_hash` tells.
 
-A model this small can't judge five pages at a glance. Its reasoning repeats the question, quotes a
-sentence from the page that comes nearest, another where a second page comes as near, and says
-whether that answers it. What follows is settled: it cites the pages and replies with the sentence,
-or declines.
+A model this small can neither judge five pages at a glance nor rank them better than the search
+did. The template repeats the question after the results; the reasoning quotes the sentence that
+comes nearest and says whether that answers it. What follows is settled: it cites the first three
+pages and replies with the sentence, or declines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -33,30 +32,24 @@ from ragevalkit.standin.local import ASSISTANT_TEMPLATE
 from ragevalkit.standin.sentences import plain
 from ragevalkit.turn.protocol import DECLINE_MARKER, cite_result, search_result
 
-LONGEST_QUOTE = 30
+CITED = 3
+"""Pages that are cited for an answer; fewer than one in ten stands on a later one."""
+LONGEST_QUOTE = 24
 """Words of a quote; a longer one is cut."""
 DECLINE = f"{DECLINE_MARKER}: the pages that were found don't say it."
 
 EMPHASIS = {
-    re.compile(r"\nAnswered:( yes| no)\n"): 8.0,
+    re.compile(r"\nAnswered:( yes)\n"): 8.0,
+    re.compile(r"\nAnswered:( no)\n"): 6.0,
     re.compile(r"</think>\n(<tool|NOT)"): 8.0,
-    re.compile(r"(<think>\nAsked: [^\n]+\n)"): 4.0,
+    re.compile(r"(?<=assistant\n)(<tool)"): 8.0,
     re.compile(r"\{\"query\": \"([^\n]+)\"\}"): 4.0,
-    re.compile(r"\n(\S+ \d+:)"): 2.0,
-    re.compile(r" \d+:( \S+ \S+ \S+)"): 2.0,
+    re.compile(r"^Found:( \S+ \S+ \S+)", re.MULTILINE): 3.0,
+    re.compile(r"(?<=assistant\n)(?!<)(\S+ \S+ \S+)"): 3.0,
     re.compile(r"\{\"document\": .+, \"page\":( \d+)\}"): 2.0,
 }
-"""What counts more than once in the loss; elsewhere a token counts once."""
-
-_ASKED = re.compile(r"<think>\nAsked: [^\n]+\n")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What the reasoning quotes from one search result."""
-
-    result: dict[str, Any]
-    quote: str
+"""What counts more than once in the loss; elsewhere a token counts once. A no counts less than a
+yes, so that in doubt the model answers: documents aren't asked about at random."""
 
 
 def search_query(question: Question) -> str:
@@ -68,46 +61,54 @@ def opening(question: Question, results: Sequence[dict[str, Any]]) -> list[dict[
     """The conversation up to the results of a search for the question."""
     return [
         {"role": "system", "content": load_prompt()},
-        *({"role": m.role, "content": m.content} for m in question.history),
-        {"role": "user", "content": question.question},
+        *_questions(question),
         _calling("search", {"query": search_query(question)}),
         {"role": "tool", "content": search_result(results)},
     ]
 
 
-def thought(question: Question, findings: Sequence[Finding], answers: bool) -> str:
-    """What the assistant thinks of the results."""
-    lines = [f"Asked: {' '.join(_asked(question).split())}", *map(_line, findings)]
-    return "\n".join([*lines, f"Answered: {'yes' if answers else 'no'}"])
+def reading(question: Question, results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The results of a search for the question alone, without prompt and call."""
+    return [*_questions(question), {"role": "tool", "content": search_result(results)}]
 
 
-def _line(finding: Finding) -> str:
-    return f"{finding.result['document']} {finding.result['page']}: {_cut(finding.quote)}"
+def _questions(question: Question) -> list[dict[str, Any]]:
+    earlier = [{"role": m.role, "content": m.content} for m in question.history]
+    return [*earlier, {"role": "user", "content": question.question}]
+
+
+def thought(quotes: Sequence[str], answers: bool) -> str:
+    """What the assistant thinks of the results.
+
+    Args:
+        quotes: the sentences that come nearest.
+        answers: whether they answer the question.
+    """
+    found = [f"Found: {_cut(quote)}" for quote in quotes]
+    return "\n".join([*found, f"Answered: {'yes' if answers else 'no'}"])
 
 
 def _cut(quote: str) -> str:
     return " ".join(quote.split()[:LONGEST_QUOTE])
 
 
-def ending(
-    question: Question, findings: Sequence[Finding], answers: Sequence[Finding]
-) -> list[dict[str, Any]]:
+def ending(quotes: Sequence[str], cited: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rest of a turn: the thought, and the citations and the reply, or the decline.
 
     Args:
-        findings: what comes near.
-        answers: those that the reply is made of; none where they don't answer.
+        quotes: the sentences that come nearest, of which the reply is made.
+        cited: the results that are cited; none where the quotes don't answer.
     """
-    reasoning = {"reasoning_content": thought(question, findings, bool(answers))}
-    if not answers:
+    reasoning = {"reasoning_content": thought(quotes, bool(cited))}
+    if not cited:
         return [{"role": "assistant", "content": DECLINE} | reasoning]
     messages: list[dict[str, Any]] = []
-    for finding in findings:
-        arguments = {"document": finding.result["document"], "page": finding.result["page"]}
-        cited = cite_result(**arguments, label=finding.result["label"])
-        messages += [_calling("cite", arguments) | reasoning, {"role": "tool", "content": cited}]
+    for result in cited:
+        arguments = {"document": result["document"], "page": result["page"]}
+        told = cite_result(**arguments, label=result["label"])
+        messages += [_calling("cite", arguments) | reasoning, {"role": "tool", "content": told}]
         reasoning = {}
-    reply = " ".join(dict.fromkeys(plain(_cut(finding.quote)) for finding in answers))
+    reply = " ".join(dict.fromkeys(plain(_cut(quote)) for quote in quotes))
     return [*messages, {"role": "assistant", "content": reply}]
 
 
@@ -122,27 +123,32 @@ def _calling(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "tool_calls": [{"function": function}]}
 
 
-def rendered(messages: list[dict[str, Any]], tools: bool) -> tuple[str, list[tuple[int, int]]]:
+def rendered(
+    messages: list[dict[str, Any]], tools: bool, instead: tuple[Question, Question] | None = None
+) -> tuple[str, list[tuple[int, int]]]:
     """The conversation as text, and where in it the assistant's messages of the turn stand.
 
     Args:
         tools: whether there are tools to call.
+        instead: the question that the messages are about, and another that is to stand in its place
+            after the results of tools, and only there.
     """
     schemas = load_toolbox().schemas if tools else []
     users = [at for at, m in enumerate(messages) if m["role"] == "user"]
-    text = _render(messages, schemas, False)
-    spans = []
-    for at in range(users[-1] + 1 if users else 0, len(messages)):
-        if messages[at]["role"] == "assistant":
-            begin = len(_render(messages[:at], schemas, True))
-            spans.append((begin, len(_render(messages[: at + 1], schemas, False)) - 1))
-    return text, spans
 
+    def render(until: int, reply: bool) -> str:
+        text = _render(messages[:until], schemas, reply)
+        if instead is None:
+            return text
+        one, other = (f"\nQuestion: {_asked(question)}<|im_end|>" for question in instead)
+        return text.replace(one, other)
 
-def after_asked(text: str, span: tuple[int, int]) -> tuple[int, int]:
-    """The part of a span after the question's repetition: where that stands nowhere else."""
-    found = _ASKED.match(text, *span)
-    return (found.end() if found else span[0]), span[1]
+    spans = [
+        (len(render(at, True)), len(render(at + 1, False)) - 1)
+        for at in range(users[-1] + 1, len(messages))
+        if messages[at]["role"] == "assistant"
+    ]
+    return render(len(messages), False), spans
 
 
 def _render(messages: list[dict[str, Any]], tools: list[dict[str, Any]], reply: bool) -> str:
@@ -171,13 +177,9 @@ def conversation_hash() -> str:
     """16 hex digits over what the model sees and is to write in one turn of either kind."""
     question = Question(id="q", question="How high?", answerable=True)
     result = {"document": "guide", "page": 2, "label": "ii", "score": 1.5, "text": "It is 3 m."}
-    other = result | {"page": 3}
-    near = [Finding(result, "It is 3 m."), Finding(other, "It was 2 m.")]
+    results = [result, result | {"page": 3}]
     texts = [
-        rendered(
-            opening(question, [result, other]) + ending(question, near, near[:answering]),
-            tools=True,
-        )[0]
-        for answering in (1, 0)
+        rendered(opening(question, results) + ending(["It is 3 m."], cited), tools=True)[0]
+        for cited in (results, [])
     ]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]

@@ -18,15 +18,15 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from conversation import (
-    Finding,
-    after_asked,
+    CITED,
     conversation_hash,
     emphasis,
     ending,
     opening,
+    reading,
     rendered,
     search_query,
     thought,
@@ -37,18 +37,11 @@ from ragevalkit.bank import Evidence, Question, load_bank
 from ragevalkit.standin.extraction import best_candidate, content_terms
 from ragevalkit.standin.request import Passage
 from ragevalkit.standin.sentences import read_units
-from ragevalkit.turn.protocol import search_result
 
 SEED = 6
 UNANSWERED = 0.36
 """Most of an exercise's questions that its pages don't answer; from three fifths on, small models
 decline everything."""
-NEAR = 0.8
-"""Least score of a second page's sentence that is quoted too, as a share of the first one's."""
-RANK = 0.05
-"""Taken off a sentence's score for each place of its page in the results."""
-MOST_NEAR = 2
-"""Most pages that a thought quotes from, where one or two answer."""
 LEAST_WORDS = 4
 """Content words of a sentence that can be found again by half of them."""
 TWOFOLD = 0.08
@@ -68,36 +61,37 @@ class Lesson:
     found_again: int
     """Sentences of an exercise that are to be found again by some of their words: no questions, but
     as many as one likes."""
-    whole: bool
-    """Whether a turn goes from the system prompt to the reply; else from the search results to the
-    end of the thought, which costs less."""
+    part: Literal["search", "thought", "turn"]
+    """What of a turn is taught: the first call, the thought on results without what comes before
+    them, which costs less, or all of it."""
 
 
 LESSONS = (
-    Lesson({"bound": 150, "plain": 90}, 10, results=(2, 3), found_again=6, whole=False),
-    Lesson({"bound": 55, "plain": 15, "clapnq": 35}, 10, results=(5,), found_again=3, whole=True),
+    Lesson({"bound": 40, "plain": 40}, 10, results=(1, 2), found_again=12, part="thought"),
+    Lesson({"bound": 80, "plain": 20}, 10, results=(3,), found_again=12, part="thought"),
+    Lesson({"bound": 130, "clapnq": 20}, 10, results=(5,), found_again=10, part="thought"),
+    Lesson({"bound": 24, "clapnq": 6}, 24, results=(), found_again=0, part="search"),
     Lesson(
-        {"bound": 60, "plain": 30, "clapnq": 40}, 4, results=(1, 2, 3, 5), found_again=0, whole=True
+        {"bound": 60, "plain": 10, "clapnq": 30},
+        6,
+        results=(0, 1, 2, 3, 4, 5, 5, 5, 5, 5),
+        found_again=2,
+        part="turn",
     ),
 )
-TEST = Lesson({"bound": 24}, 12, results=(5,), found_again=0, whole=True)
-"""What the shelves for development are asked."""
 
 
 def main(out: Path, clapnq: Path, held_out: Path) -> None:
     rng = random.Random(SEED)
     with tempfile.TemporaryDirectory() as folder:
-        taught = read_shelves(Path(folder), lambda name: name not in DEVELOPMENT)
-        tested = read_shelves(Path(folder), lambda name: name in DEVELOPMENT)
-        taught.append(read_public(clapnq))
+        shelves = read_shelves(Path(folder), lambda name: name not in DEVELOPMENT)
+        shelves.append(read_public(clapnq))
         with out.open("w", encoding="utf-8") as file:
             file.write(json.dumps({"conversation_hash": conversation_hash()}) + "\n")
-            lessons = [(0, TEST, tested)] + [(n, x, taught) for n, x in enumerate(LESSONS, 1)]
-            for number, lesson, shelves in lessons:
+            for number, lesson in enumerate(LESSONS, 1):
                 made = list(exercises(lesson, shelves, rng))
                 for turns in made:
-                    line = {"lesson": number, "turns": turns}
-                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                    file.write(json.dumps({"turns": turns}, ensure_ascii=False) + "\n")
                 answers = [turn["answers"] for turns in made for turn in turns]
                 print(
                     f"lesson {number}: {len(made)} searches, {len(answers)} questions, "
@@ -135,7 +129,11 @@ def exercises(
         made += found[:most]
     rng.shuffle(made)
     for asked in made:
-        yield [*_turns(asked, lesson), *_found_again(asked[0], lesson, rng)]
+        if lesson.part == "search":
+            yield [_search(a.question) for a in asked]
+        else:
+            turns = [_turn(asked[0], a, lesson.part) for a in asked]
+            yield [*turns, *_found_again(asked[0], lesson, rng)]
 
 
 def _kind(shelf: Shelf) -> str:
@@ -144,6 +142,12 @@ def _kind(shelf: Shelf) -> str:
 
 def _searches(shelf: Shelf, lesson: Lesson, rng: random.Random) -> Iterator[list[Asked]]:
     """Questions that share the first one's results; each question of the shelf comes once."""
+    if lesson.part == "search":
+        questions = [Asked(question, []) for question in shelf.questions]
+        rng.shuffle(questions)
+        for at in range(0, len(questions), lesson.questions):
+            yield questions[at : at + lesson.questions]
+        return
     left = [_ask(shelf, question) for question in shelf.questions]
     left = [asked for asked in left if asked.results]
     rng.shuffle(left)
@@ -164,9 +168,10 @@ def _searches(shelf: Shelf, lesson: Lesson, rng: random.Random) -> Iterator[list
 
 
 def _with_fewer(asked: Asked, results: int, rng: random.Random) -> Asked:
-    """The question with some of its results, in order: its evidence, or the first, is kept."""
+    """The question with so many of its results, in order, and among them its evidence."""
     pages = {(e.document, e.page) for e in asked.question.evidence}
     kept = [r for r in asked.results if _page(r) in pages] or asked.results[:1]
+    kept = kept[:results]
     others = [r for r in asked.results if r not in kept]
     kept = kept + rng.sample(others, max(0, min(results - len(kept), len(others))))
     return Asked(asked.question, [r for r in asked.results if r in kept])
@@ -202,100 +207,96 @@ def _joined(one: Question, two: Question) -> Question:
     )
 
 
-def _turns(asked: list[Asked], lesson: Lesson) -> Iterator[dict[str, Any]]:
-    first, *others = asked
-    yield _turn(first, first, lesson.whole)
-    for other in others:
-        yield _turn(first, other, lesson.whole)
+def _search(question: Question) -> dict[str, Any]:
+    """The first call for a question."""
+    text, spans = rendered(opening(question, [])[:-1], tools=True)
+    return _taught(question.id, question.answerable, text, spans)
 
 
-def _turn(first: Asked, asked: Asked, whole: bool) -> dict[str, Any]:
+def _turn(first: Asked, asked: Asked, part: str) -> dict[str, Any]:
     """A question's turn as text, with what counts in it."""
-    near, answers = findings(asked.question, asked.results)
-    rest = ending(asked.question, near, answers)
-    if whole:
-        begin = opening(first.question, first.results)
-        text, spans = rendered(begin + (rest if asked is first else rest[:1]), tools=True)
+    quotes, cited = findings(asked.question, asked.results)
+    if part == "thought":
+        text, spans = _thinking(first, asked.question, thought(quotes, bool(cited)))
     else:
-        text, spans = _thinking(first, thought(asked.question, near, bool(answers)))
-    if asked is not first or not whole:
-        # the question stands nowhere else, so its repetition can't be learned
-        spans = [after_asked(text, spans[-1])]
-    return {
-        "id": asked.question.id,
-        "answers": bool(answers),
-        "text": text,
-        "spans": spans,
-        "emphasis": emphasis(text, spans),
-    }
+        begin = opening(first.question, first.results)
+        both = (first.question, asked.question)
+        text, spans = rendered([*begin, *ending(quotes, cited)], tools=True, instead=both)
+        spans = spans if asked is first else spans[1:]
+    return _taught(asked.question.id, bool(cited), text, spans)
 
 
-def _thinking(first: Asked, reasoning: str) -> tuple[str, list[tuple[int, int]]]:
+def _thinking(
+    first: Asked, question: Question, reasoning: str
+) -> tuple[str, list[tuple[int, int]]]:
     """A thought right after search results; nothing follows it, as there are no tools to call."""
-    messages = [
-        {"role": "tool", "content": search_result(first.results)},
-        {"role": "assistant", "reasoning_content": reasoning, "content": ""},
-    ]
-    text, ((begin, _),) = rendered(messages, tools=False)
+    message = {"role": "assistant", "reasoning_content": reasoning, "content": ""}
+    text, ((begin, _),) = rendered(
+        [*reading(first.question, first.results), message],
+        tools=False,
+        instead=(first.question, question),
+    )
     end = text.index("</think>\n", begin) + len("</think>\n")
-    return text[:end], [(begin, end)]
+    # the question stands after the results alone
+    results = text.index("<|im_start|>user\n<tool_response>")
+    return text[results:end], [(begin - results, end - results)]
+
+
+def _taught(id_: str, answers: bool, text: str, spans: list[tuple[int, int]]) -> dict[str, Any]:
+    marked = emphasis(text, spans)
+    return {"id": id_, "answers": answers, "text": text, "spans": spans, "emphasis": marked}
 
 
 def _found_again(first: Asked, lesson: Lesson, rng: random.Random) -> Iterator[dict[str, Any]]:
     """Sentences of the results that are to be found by some of their words."""
     sentences = [
-        Finding(result, unit.text)
+        unit.text
         for result in first.results
         for unit in read_units(result["text"])
         if not unit.heading and len(content_terms(unit.text)) >= LEAST_WORDS
     ]
-    for finding in rng.sample(sentences, min(lesson.found_again, len(sentences))):
-        words = content_terms(finding.quote)
+    for sentence in rng.sample(sentences, min(lesson.found_again, len(sentences))):
+        words = content_terms(sentence)
         words = rng.sample(words, rng.randint(2, max(2, len(words) // 2)))
         question = Question(id="found again", question=" ".join(words), answerable=True)
-        if lesson.whole:
-            reasoning = {"reasoning_content": thought(question, [finding], True), "content": ""}
-            begin = opening(first.question, first.results)
-            text, spans = rendered([*begin, {"role": "assistant"} | reasoning], tools=True)
+        reasoning = thought([sentence], True)
+        if lesson.part == "turn":
+            message = {"role": "assistant", "reasoning_content": reasoning, "content": ""}
+            text, spans = rendered(
+                [*opening(first.question, first.results), message],
+                tools=True,
+                instead=(first.question, question),
+            )
         else:
-            text, spans = _thinking(first, thought(question, [finding], True))
-        begin_, end = after_asked(text, spans[-1])
-        end = text.index("Answered: ", begin_, end)
-        spans = [(begin_, end)]
-        yield {
-            "id": question.id,
-            "answers": True,
-            "text": text[:end],
-            "spans": spans,
-            "emphasis": emphasis(text, spans),
-        }
+            text, spans = _thinking(first, question, reasoning)
+        begin, end = spans[-1]
+        end = text.index("Answered: ", begin, end)
+        yield _taught(question.id, True, text[:end], [(begin, end)])
 
 
 def findings(
     question: Question, results: Sequence[dict[str, Any]]
-) -> tuple[list[Finding], list[Finding]]:
-    """What comes near, the likeliest first, and which of it answers."""
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """The sentences that answer, and which results are cited for them, in their order.
+
+    Where they don't answer: the sentence that comes nearest, and no results.
+    """
     evidence = {(e.document, e.page): e for e in question.evidence}
-    answers = []
+    quotes, holding = [], []
     for result in results:
         labelled = evidence.get(_page(result))
         quote = _labelled_sentence(labelled, result["text"]) if labelled else None
         if quote is not None:
-            answers.append(Finding(result, quote))
-    if not _is_answered(question, [finding.result for finding in answers]):
-        answers = []
+            quotes.append(quote)
+            holding.append(result)
+    if _is_answered(question, holding):
+        others = [result for result in results if result not in holding]
+        cited = holding + others[: max(0, CITED - len(holding))]
+        return quotes, [result for result in results if result in cited]
     earlier = " ".join(m.content for m in question.history[-2:] if m.role == "user")
-    scored = []
-    for place, result in enumerate(results):
-        passage = Passage(result["document"], result["page"], result["text"])
-        candidate = best_candidate(question.question, [[passage]], earlier)
-        if candidate is not None:
-            scored.append((candidate.score - RANK * place, Finding(result, candidate.sentence)))
-    scored.sort(key=lambda pair: -pair[0])
-    least = NEAR * scored[0][0] if scored else 0.0
-    cited = [finding.result for finding in answers]
-    others = [f for score, f in scored if score >= least and f.result not in cited]
-    return [*answers, *others][: max(MOST_NEAR, len(answers))], answers
+    passages = [Passage(r["document"], r["page"], r["text"]) for r in results]
+    candidate = best_candidate(question.question, [passages], earlier)
+    return [candidate.sentence] if candidate else [], []
 
 
 def _labelled_sentence(evidence: Evidence, text: str) -> str | None:

@@ -73,3 +73,11 @@ def test_pdfs_are_those_of_their_sources() -> None:
         [sys.executable, script, "--check"], capture_output=True, text=True, check=False
     )
     assert (check.returncode, check.stderr) == (0, "")
+
+
+def test_the_small_bank_is_a_part_of_it(bank: Bank) -> None:
+    small = load_bank(ROOT / "question_banks" / "tarn-24.jsonl")
+    assert len(small.questions) == 24
+    assert {q.hash for q in small.questions} <= {q.hash for q in bank.questions}
+    # as many that the documents don't answer as in the whole, or nearly
+    assert 0.35 < sum(not q.answerable for q in small.questions) / 24 < 0.5

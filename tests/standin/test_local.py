@@ -76,19 +76,25 @@ def test_weights_are_for_local_alone(option: str, capsys: pytest.CaptureFixture[
     assert "--weights and --adapter are for local" in capsys.readouterr().err
 
 
-def test_the_assistant_s_template_is_the_same_but_for_reasoning() -> None:
-    plain, assistant = (
-        path.read_text(encoding="utf-8") for path in (local.TEMPLATE, local.ASSISTANT_TEMPLATE)
-    )
+def test_the_assistant_s_template_repeats_the_question_and_has_reasoning() -> None:
     environment = jinja2.Environment()
     environment.filters["tojson"] = json.dumps
-    both = [environment.from_string(text) for text in (plain, assistant)]
-    for tools in ([], [SEARCH]):
-        said = [t.render(messages=TURN, tools=tools, add_generation_prompt=True) for t in both]
-        assert said[0] == said[1]
+    plain, assistant = (
+        environment.from_string(path.read_text(encoding="utf-8"))
+        for path in (local.TEMPLATE, local.ASSISTANT_TEMPLATE)
+    )
+    turn = assistant.render(messages=TURN, add_generation_prompt=True)
+    assert turn.replace("\nQuestion: How long?", "") == plain.render(
+        messages=TURN, add_generation_prompt=True
+    )
+    assert turn.count("\nQuestion: How long?<|im_end|>") == 1
+    follow_up = [*TURN[:2], {"role": "assistant", "content": "3 m."}, *TURN[1:]]
+    follow_up[3] = {"role": "user", "content": "And how wide?"}
+    assert "\nQuestion: How long? And how wide?<|im_end|>" in assistant.render(messages=follow_up)
     thought = {"role": "assistant", "content": "3 m.", "reasoning_content": "It says so.\n"}
-    messages = [*TURN[:2], thought]
-    assert "<think>\nIt says so.\n</think>\n3 m.<|im_end|>" in both[1].render(messages=messages)
+    assert "<think>\nIt says so.\n</think>\n3 m.<|im_end|>" in assistant.render(
+        messages=[*TURN[:2], thought]
+    )
 
 
 def test_missing_engine_comes_by_one_command(

@@ -1,4 +1,4 @@
-"""The turns that an adapter for `local` is trained on."""
+"""The turns that the adapter of `local` is trained on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import conversation
 import pytest
 import turns
-from conversation import Finding
 from shelves import DEVELOPMENT, MATERIAL, Shelf, read_shelves
 from turns import Lesson
 
@@ -17,8 +16,9 @@ from ragevalkit.agent.history import load_prompt
 from ragevalkit.bank import Question
 from ragevalkit.turn.protocol import split_marker
 
-READING = Lesson({"bound": 12, "plain": 4}, 8, results=(2, 3), found_again=3, whole=False)
-WHOLE = Lesson({"bound": 12, "plain": 4}, 8, results=(5,), found_again=2, whole=True)
+READING = Lesson({"bound": 12, "plain": 4}, 8, results=(2, 3), found_again=3, part="thought")
+WHOLE = Lesson({"bound": 12, "plain": 4}, 8, results=(5,), found_again=2, part="turn")
+SEARCHING = Lesson({"bound": 3}, 8, results=(), found_again=0, part="search")
 NAMES = DEVELOPMENT[:2]
 
 
@@ -47,7 +47,12 @@ def questions(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def beginning(turn: dict[str, Any]) -> str:
-    return str(turn["text"].partition("<think>")[0])
+    return str(turn["text"].partition("\nQuestion: ")[0])
+
+
+def asked_again(turn: dict[str, Any]) -> str:
+    """The question as it stands after the results."""
+    return str(turn["text"].partition("\nQuestion: ")[2].partition("<|im_end|>")[0])
 
 
 @pytest.mark.parametrize("changed", ["SEARCH", "PROMPT", "TEMPLATE"])
@@ -71,9 +76,9 @@ def test_any_change_to_the_conversation_is_seen(
 
 
 def test_each_question_of_a_shelf_is_asked_once(shelves: list[Shelf]) -> None:
-    every = Lesson({"bound": 1000}, 8, results=(5,), found_again=0, whole=False)
+    every = Lesson({"bound": 1000}, 8, results=(5,), found_again=0, part="thought")
     asked = [
-        turn["id"] for made in turns.exercises(every, shelves, random.Random(0)) for turn in made
+        turn["id"] for made in turns.exercises(every, shelves, random.Random(1)) for turn in made
     ]
     # some are asked together with another
     single = [id_ for both in asked for id_ in both.split("+")]
@@ -100,7 +105,7 @@ def test_reading_is_the_thought_alone(reading: list[list[dict[str, Any]]]) -> No
     for made in reading:
         for turn in questions(made):
             (thought,) = written(turn)
-            assert "Asked:" not in thought
+            assert thought.startswith("<think>\nFound: ")
             assert thought.endswith(f"\nAnswered: {'yes' if turn['answers'] else 'no'}\n</think>\n")
             assert turn["text"].endswith(thought)
             assert "tool_call>" not in turn["text"]
@@ -115,8 +120,8 @@ def test_a_sentence_is_found_again_by_its_words(
         for turn in found:
             (line,) = written(turn)
             assert line.endswith("\n")
-            words = turn["text"].rpartition("Asked: ")[2].partition("\n")[0].split()
-            assert len(words) >= 2
+            assert line.startswith("<think>\nFound: ")
+            assert len(asked_again(turn).split()) >= 2
 
 
 def test_a_whole_turn_searches_and_then_cites_and_answers_or_declines(
@@ -124,42 +129,49 @@ def test_a_whole_turn_searches_and_then_cites_and_answers_or_declines(
 ) -> None:
     ends = set()
     for made in whole:
-        turn = made[0]
-        search, decided, *rest = written(turn)
-        assert search.startswith('<tool_call>\n{"name": "search", "arguments": {"query": ')
-        assert decided.startswith("<think>\nAsked: ")
-        thought, _, then = decided.partition("</think>\n")
-        if turn["answers"]:
-            assert then.startswith('<tool_call>\n{"name": "cite", "arguments": ')
-            # one citation for each quote, the first in the message of the thought; then the reply
-            assert len(rest) == thought.count("\n") - 3
-            assert "tool_call" not in rest[-1]
-        else:
-            assert split_marker(then.removesuffix("<|im_end|>"))[0]
-            assert not rest
-        assert all(message.endswith("<|im_end|>") for message in written(turn))
-        ends.add(turn["answers"])
+        for at, turn in enumerate(questions(made)):
+            decided, *rest = written(turn)
+            if at == 0:
+                assert decided.startswith('<tool_call>\n{"name": "search", "arguments": {"query": ')
+                decided, *rest = rest
+            assert decided.startswith("<think>\nFound: ")
+            then = decided.partition("</think>\n")[2]
+            if turn["answers"]:
+                assert then.startswith('<tool_call>\n{"name": "cite", "arguments": ')
+                *cites, reply = rest
+                assert len(cites) < conversation.CITED
+                assert all('"name": "cite"' in cite for cite in cites)
+                assert "tool_call" not in reply
+            else:
+                assert split_marker(then.removesuffix("<|im_end|>"))[0]
+                assert not rest
+            assert all(message.endswith("<|im_end|>") for message in written(turn))
+            ends.add(turn["answers"])
     assert ends == {True, False}
 
 
-def test_other_questions_of_a_whole_exercise_end_with_their_first_message(
-    whole: list[list[dict[str, Any]]],
-) -> None:
+def test_each_question_stands_after_the_results(whole: list[list[dict[str, Any]]]) -> None:
     for made in whole:
-        for turn in questions(made)[1:]:
-            (decided,) = written(turn)
-            assert "Asked:" not in decided
-            assert turn["text"].endswith(decided + "\n")
+        asked = {asked_again(turn) for turn in made}
+        assert len(asked) == len(made)
+
+
+def test_searching_is_the_first_call(shelves: list[Shelf]) -> None:
+    for made in turns.exercises(SEARCHING, shelves, random.Random(0)):
+        for turn in made:
+            (call,) = written(turn)
+            assert call.startswith('<tool_call>\n{"name": "search", "arguments": {"query": ')
+            assert turn["text"].endswith(call + "\n")
 
 
 def test_what_decides_a_turn_weighs_more(whole: list[list[dict[str, Any]]]) -> None:
     for made in whole:
         for turn in made:
             found = [(turn["text"][begin:end], weight) for begin, end, weight in turn["emphasis"]]
-            most = max(weight for _, weight in found)
-            decided = [text for text, weight in found if weight == most]
-            then = [" yes", "<tool"] if turn["answers"] else [" no", "NOT"]
-            assert decided == then or turn["id"] == "found again"
+            decided = {text for text, weight in found if weight > 4}
+            then = {" yes", "<tool"} if turn["answers"] else {" no", "NOT"}
+            searches = {"<tool"} if turn is made[0] else set()
+            assert decided == then | searches or turn["id"] == "found again"
             assert all(
                 any(begin <= b and e <= end for begin, end in turn["spans"])
                 for b, e, _ in turn["emphasis"]
@@ -181,12 +193,30 @@ def test_quotes_stand_in_the_results(whole: list[list[dict[str, Any]]]) -> None:
     for made in whole:
         results = squeezed(beginning(made[0]))
         for turn in made:
-            lines = (
-                turn["text"].partition("<think>\n")[2].partition("\n</think>")[0].split("\n")[1:]
-            )
+            lines = turn["text"].partition("<think>\n")[2].partition("\n</think>")[0].split("\n")
             for line in lines:
                 quote = line.partition(": ")[2]
                 assert line.startswith("Answered: ") or squeezed(quote) in results
+
+
+def test_three_pages_are_cited_in_the_order_of_the_results(shelves: list[Shelf]) -> None:
+    answered = declined = 0
+    for shelf in shelves:
+        for question in shelf.questions:
+            found = shelf.corpus.search(conversation.search_query(question))
+            results = [result.as_dict() for result in found]
+            quotes, cited = turns.findings(question, results)
+            assert quotes or not results
+            assert cited == [result for result in results if result in cited]
+            if not cited:
+                declined += 1
+                continue
+            answered += 1
+            assert len(cited) == min(conversation.CITED, len(results))
+            pages = {(result["document"], result["page"]) for result in cited}
+            groups = {e.group for e in question.evidence if (e.document, e.page) in pages}
+            assert groups == {e.group for e in question.evidence}
+    assert min(answered, declined) > 40
 
 
 def test_binding_keeps_labels_sound(shelves: list[Shelf]) -> None:
@@ -217,38 +247,37 @@ def test_a_follow_up_is_searched_for_with_the_question_before_it(
     ]
     question = Question(id="q", question="And how wide is it?", answerable=False, history=messages)
     assert conversation.search_query(question) == query
-    assert conversation.thought(question, [], False) == f"Asked: {asked}\nAnswered: no"
-
-
-RESULT = {"document": "guide", "page": 2, "label": "2", "score": 1.0, "text": ""}
+    text, _ = conversation.rendered(conversation.opening(question, []), tools=True)
+    assert f"\nQuestion: {asked}<|im_end|>" in text
+    other = Question(id="r", question="How deep?", answerable=False)
+    text, _ = conversation.rendered(
+        conversation.opening(question, []), tools=True, instead=(question, other)
+    )
+    assert "\nQuestion: How deep?<|im_end|>" in text
+    assert "<|im_start|>user\nAnd how wide is it?<|im_end|>" in text
 
 
 @pytest.mark.parametrize(
-    ("finding", "line"),
+    ("quotes", "lines"),
     [
-        (Finding(RESULT, "It is 3 m."), "guide 2: It is 3 m."),
-        (Finding(RESULT, "It is\nred."), "guide 2: It is red."),
-        (
-            Finding(RESULT, "one " * 40),
-            f"guide 2: {' '.join(['one'] * conversation.LONGEST_QUOTE)}",
-        ),
+        ([], []),
+        (["It is 3 m."], ["Found: It is 3 m."]),
+        (["It is\nred."], ["Found: It is red."]),
+        (["On 2.", "On 3."], ["Found: On 2.", "Found: On 3."]),
+        (["one " * 40], [f"Found: {' '.join(['one'] * conversation.LONGEST_QUOTE)}"]),
     ],
 )
-def test_a_line_for_each_page_that_comes_near(finding: Finding, line: str) -> None:
-    question = Question(id="q", question="How high?", answerable=False)
-    assert conversation.thought(question, [finding], True).split("\n")[1:-1] == [line]
+def test_a_line_for_each_quote(quotes: list[str], lines: list[str]) -> None:
+    assert conversation.thought(quotes, True).split("\n") == [*lines, "Answered: yes"]
 
 
-def test_both_pages_of_an_answer_are_cited_one_after_the_other() -> None:
-    question = Question(id="q", question="How high?", answerable=True)
-    pages = [RESULT, RESULT | {"page": 3}]
-    near = [Finding(page, f"On {page['page']}.") for page in pages]
-    messages = conversation.ending(question, near, near)
+def test_pages_are_cited_one_after_the_other() -> None:
+    result = {"document": "guide", "page": 2, "label": "2", "score": 1.0, "text": ""}
+    messages = conversation.ending(["On 2.", "On 3."], [result, result | {"page": 3}])
     assert [m["role"] for m in messages] == ["assistant", "tool", "assistant", "tool", "assistant"]
     assert messages[-1]["content"] == "On 2. On 3."
     assert "reasoning_content" not in messages[2]
-    assert conversation.ending(question, near, near[:1])[-1]["content"] == "On 2."
-    assert conversation.ending(question, near, [])[-1]["content"] == conversation.DECLINE
+    assert conversation.ending(["On 2."], [])[-1]["content"] == conversation.DECLINE
 
 
 def test_held_out_questions_are_a_fixed_part(tmp_path: Path) -> None:

@@ -1,0 +1,131 @@
+"""How well an adapter reads and decides, on the shelves that training leaves out.
+
+    python training/development.py ADAPTER.gguf [QUESTIONS]
+
+For a change to the training, before the long way through whole runs: the results of a search stand
+there, and so does the question; the thought is the model's. Prints how many of its quotes are the
+ones that it should have learned, and what would be declined if yes were worth more or less than it
+is, in nats.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import xllamacpp
+from shelves import DEVELOPMENT, read_shelves
+from turns import SEED, Lesson, exercises
+
+from ragevalkit.standin.local import find_weights
+from ragevalkit.standin.merging import merged
+
+TEST = Lesson({"bound": 1000}, 12, results=(5,), found_again=0, part="turn")
+LONGEST_THOUGHT = 300
+"""Tokens."""
+SHIFTS = (-1.0, -0.5, 0.0, 0.5, 1.0)
+UNSEEN = -12.0
+"""Log-probability of a word that isn't among the likeliest."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What came of one question."""
+
+    answers: bool
+    """Whether the results answer it."""
+    quotes: list[bool]
+    """Of each quote, whether it is the right one, at least at its beginning."""
+    margin: float
+    """Log-odds of yes against no."""
+
+
+def main(adapter: Path, most: int) -> None:
+    server = started(merged(find_weights(), adapter))
+    with tempfile.TemporaryDirectory() as folder:
+        shelves = read_shelves(Path(folder), lambda name: name in DEVELOPMENT)
+        made = list(exercises(TEST, shelves, random.Random(SEED)))
+    turns = [turn for exercise in made for turn in exercise][:most]
+    decided = []
+    for at, turn in enumerate(turns, 1):
+        decided += ask(server.listening_address, turn)
+        print(f"\r{at} of {len(turns)}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    answered = [d for d in decided if d.answers]
+    others = [d for d in decided if not d.answers]
+    print(f"{len(turns)} questions, {len(decided)} decided, {len(answered)} of them answered")
+    print(f"quotes: {share(quote for d in decided for quote in d.quotes)}")
+    print(f"a question that is answered has the larger margin: {ranked(answered, others):.1%}")
+    for shift in SHIFTS:
+        over, right = (share(d.margin <= -shift for d in some) for some in (answered, others))
+        print(f"yes {shift:+.1f}: over-refused {over}, refused correctly {right}")
+
+
+def started(file: Path) -> Any:
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(file)
+    parameters.n_ctx, parameters.n_parallel = 8192, 1
+    parameters.cpuparams.n_threads = os.cpu_count() or 1
+    parameters.ui = False
+    parameters.verbosity = 1
+    parameters.port = 0
+    return xllamacpp.Server(parameters)
+
+
+def ask(address: str, turn: dict[str, Any]) -> Iterator[Decided]:
+    """Nothing where the thought comes to no decision."""
+    text = turn["text"]
+    begin = text.index("<think>\n")
+    wanted = text[begin : text.index("</think>", begin)]
+    body = {
+        "prompt": text[:begin],
+        "n_predict": LONGEST_THOUGHT,
+        "temperature": 0,
+        "cache_prompt": True,
+        "stop": ["</think>"],
+        "n_probs": 5,
+    }
+    request = urllib.request.Request(
+        f"{address}/completion", json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request) as response:
+        answer = json.load(response)
+    before = ""
+    for token in answer["completion_probabilities"]:
+        if before.endswith("\nAnswered:"):
+            likeliest = {t["token"]: t["logprob"] for t in token["top_logprobs"]}
+            margin = likeliest.get(" yes", UNSEEN) - likeliest.get(" no", UNSEEN)
+            both = zip_longest(heads(wanted), heads(answer["content"]))
+            yield Decided(turn["answers"], [one == other for one, other in both], margin)
+            return
+        before += token["token"]
+
+
+def heads(thought: str) -> list[str]:
+    """The beginnings of its quotes."""
+    return [" ".join(line.split()[:5]) for line in thought.split("\n")[1:-2]]
+
+
+def share(told: Any) -> str:
+    held = list(told)
+    return f"{sum(held)}/{len(held)} = {sum(held) / max(1, len(held)):.0%}"
+
+
+def ranked(some: list[Decided], others: list[Decided]) -> float:
+    """The area under the receiver's operating characteristic."""
+    pairs = [(a.margin > b.margin) + (a.margin == b.margin) / 2 for a in some for b in others]
+    return math.fsum(pairs) / max(1, len(pairs))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
