@@ -3,7 +3,8 @@
     python training/development.py ADAPTER.gguf [QUESTIONS]
 
 For a change to the training, before the long way through whole runs: the results of a search stand
-there, and so does the question; the thought is the model's. Prints how many of its quotes are the
+there, and so does the question; the thought is the model's. Prints how many of the questions whose
+evidence the search finds have all of it on the first results, how many of its quotes are the
 ones that it should have learned, and what would be declined if yes were worth more or less than it
 is, in nats.
 """
@@ -24,11 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import xllamacpp
-from shelves import DEVELOPMENT, read_shelves
-from turns import SEED, Lesson, exercises
+from conversation import search_query
+from shelves import DEVELOPMENT, Shelf, read_shelves
+from turns import SEED, Lesson, exercises, is_answered
 
 from ragevalkit.standin.local import find_weights
 from ragevalkit.standin.merging import merged
+from ragevalkit.turn.protocol import SEARCH_RESULTS
 
 TEST = Lesson({"bound": 1000}, 12, results=(5,), found_again=0, part="turn")
 LONGEST_THOUGHT = 300
@@ -55,6 +58,8 @@ def main(adapter: Path, most: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         shelves = read_shelves(Path(folder), lambda name: name in DEVELOPMENT)
         made = list(exercises(TEST, shelves, random.Random(SEED)))
+        for first, share_ in enumerate(on_first(shelves), 1):
+            print(f"evidence on the first {first}: {share_}")
     turns = [turn for exercise in made for turn in exercise][:most]
     decided = []
     for at, turn in enumerate(turns, 1):
@@ -69,6 +74,22 @@ def main(adapter: Path, most: int) -> None:
     for shift in SHIFTS:
         over, right = (share(d.margin <= -shift for d in some) for some in (answered, others))
         print(f"yes {shift:+.1f}: over-refused {over}, refused correctly {right}")
+
+
+def on_first(shelves: list[Shelf]) -> Iterator[str]:
+    """How often all evidence that is found stands on the first result, the first two and so on."""
+    every = [search for shelf in shelves for search in searches(shelf) if search[-1]]
+    for first in range(1, SEARCH_RESULTS + 1):
+        yield share(held[min(first, len(held)) - 1] for held in every)
+
+
+def searches(shelf: Shelf) -> Iterator[list[bool]]:
+    """For each answerable question: whether its first result, two, three … hold all evidence."""
+    for question in shelf.questions:
+        results = [r.as_dict() for r in shelf.corpus.search(search_query(question))]
+        if question.answerable and results:
+            numbers = range(1, len(results) + 1)
+            yield [is_answered(question, results[:number]) for number in numbers]
 
 
 def started(file: Path) -> Any:

@@ -2,7 +2,7 @@
 
     python training/turns.py OUT.jsonl --clapnq BANK.jsonl --held-out BANK.jsonl
 
-Public: `Lesson`, `Asked`, `exercises`, `findings`, `LESSONS`.
+Public: `Lesson`, `Asked`, `exercises`, `findings`, `is_answered`, `LESSONS`.
 
 An exercise is one search of the agent and several questions on what it found, so that the results,
 which are the bulk of a turn, are read once for all of them. Its first question is the one that was
@@ -157,7 +157,7 @@ def _searches(shelf: Shelf, lesson: Lesson, rng: random.Random) -> Iterator[list
         chosen = [first]
         room = {True: lesson.questions - 1, False: round(UNANSWERED * lesson.questions)}
         for asked in left:
-            answers = _is_answered(asked.question, first.results)
+            answers = is_answered(asked.question, first.results)
             near = asked.first in pages and not asked.question.answerable
             if (answers or near) and room[answers] and len(chosen) < lesson.questions:
                 room[answers] -= 1
@@ -289,7 +289,7 @@ def findings(
         if quote is not None:
             quotes.append(quote)
             holding.append(result)
-    if _is_answered(question, holding):
+    if is_answered(question, holding):
         others = [result for result in results if result not in holding]
         cited = holding + others[: max(0, CITED - len(holding))]
         return quotes, [result for result in results if result in cited]
@@ -309,7 +309,7 @@ def _labelled_sentence(evidence: Evidence, text: str) -> str | None:
     return max(units, key=lambda unit: len(words & set(unit.split())), default=wanted)
 
 
-def _is_answered(question: Question, results: Sequence[dict[str, Any]]) -> bool:
+def is_answered(question: Question, results: Sequence[dict[str, Any]]) -> bool:
     """Whether each part of the question has an evidence page among the results."""
     pages = {_page(result) for result in results}
     groups = {e.group for e in question.evidence}
