@@ -13,24 +13,22 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
+import subprocess
 import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import xllamacpp
 from conversation import search_query
 from shelves import DEVELOPMENT, Shelf, read_shelves
 from turns import SEED, Lesson, exercises, is_answered
 
-from ragevalkit.standin.local import find_weights
-from ragevalkit.standin.merging import merged
 from ragevalkit.turn.protocol import SEARCH_RESULTS
 
 TEST = Lesson({"bound": 1000}, 12, results=(5,), found_again=0, part="turn")
@@ -54,7 +52,6 @@ class Decided:
 
 
 def main(adapter: Path, most: int) -> None:
-    server = started(merged(find_weights(), adapter))
     with tempfile.TemporaryDirectory() as folder:
         shelves = read_shelves(Path(folder), lambda name: name in DEVELOPMENT)
         made = list(exercises(TEST, shelves, random.Random(SEED)))
@@ -62,9 +59,10 @@ def main(adapter: Path, most: int) -> None:
             print(f"evidence on the first {first}: {share_}")
     turns = [turn for exercise in made for turn in exercise][:most]
     decided = []
-    for at, turn in enumerate(turns, 1):
-        decided += ask(server.listening_address, turn)
-        print(f"\r{at} of {len(turns)}", end="", file=sys.stderr, flush=True)
+    with served(adapter) as address:
+        for at, turn in enumerate(turns, 1):
+            decided += ask(address, turn)
+            print(f"\r{at} of {len(turns)}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     answered = [d for d in decided if d.answers]
     others = [d for d in decided if not d.answers]
@@ -92,15 +90,18 @@ def searches(shelf: Shelf) -> Iterator[list[bool]]:
             yield [is_answered(question, results[:number]) for number in numbers]
 
 
-def started(file: Path) -> Any:
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(file)
-    parameters.n_ctx, parameters.n_parallel = 8192, 1
-    parameters.cpuparams.n_threads = os.cpu_count() or 1
-    parameters.ui = False
-    parameters.verbosity = 1
-    parameters.port = 0
-    return xllamacpp.Server(parameters)
+@contextmanager
+def served(adapter: Path) -> Iterator[str]:
+    """The endpoint `local` with the adapter; it has said why where it doesn't start."""
+    command = [sys.executable, "-m", "ragevalkit.standin", "local", "--adapter", str(adapter)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        greeting = child.stdout.readline()
+        if not greeting:
+            sys.exit(child.wait())
+        yield f"http://127.0.0.1:{json.loads(greeting)['port']}"
+        child.stdin.close()
 
 
 def ask(address: str, turn: dict[str, Any]) -> Iterator[Decided]:

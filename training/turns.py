@@ -45,7 +45,7 @@ decline everything."""
 LEAST_WORDS = 4
 """Content words of a sentence that can be found again by half of them."""
 TWOFOLD = 0.08
-"""Share of questions that are asked together with another, so that two pages are to be cited."""
+"""Share of questions that are asked together with another, so that two sentences are quoted."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def exercises(
         if lesson.part == "search":
             yield [_search(a.question) for a in asked]
         else:
-            turns = [_turn(asked[0], a, lesson.part) for a in asked]
+            turns = [_turn(asked[0], a, lesson) for a in asked]
             yield [*turns, *_found_again(asked[0], lesson, rng)]
 
 
@@ -213,29 +213,30 @@ def _search(question: Question) -> dict[str, Any]:
     return _taught(question.id, question.answerable, text, spans)
 
 
-def _turn(first: Asked, asked: Asked, part: str) -> dict[str, Any]:
+def _turn(first: Asked, asked: Asked, lesson: Lesson) -> dict[str, Any]:
     """A question's turn as text, with what counts in it."""
     quotes, cited = findings(asked.question, asked.results)
-    if part == "thought":
-        text, spans = _thinking(first, asked.question, thought(quotes, bool(cited)))
-    else:
-        begin = opening(first.question, first.results)
-        both = (first.question, asked.question)
-        text, spans = rendered([*begin, *ending(quotes, cited)], tools=True, instead=both)
-        spans = spans if asked is first else spans[1:]
+    whole = lesson.part == "turn"
+    rest = ending(quotes, cited) if whole else [_thinking(thought(quotes, bool(cited)))]
+    text, spans = _after_results(first, asked.question, rest, lesson)
+    if whole and asked is not first:
+        spans = spans[1:]  # the search was for the first
     return _taught(asked.question.id, bool(cited), text, spans)
 
 
-def _thinking(
-    first: Asked, question: Question, reasoning: str
+def _thinking(reasoning: str) -> dict[str, Any]:
+    return {"role": "assistant", "reasoning_content": reasoning, "content": ""}
+
+
+def _after_results(
+    first: Asked, question: Question, rest: list[dict[str, Any]], lesson: Lesson
 ) -> tuple[str, list[tuple[int, int]]]:
-    """A thought right after search results; nothing follows it, as there are no tools to call."""
-    message = {"role": "assistant", "reasoning_content": reasoning, "content": ""}
-    text, ((begin, _),) = rendered(
-        [*reading(first.question, first.results), message],
-        tools=False,
-        instead=(first.question, question),
-    )
+    """A turn on the results of the first question: its text, and where the assistant writes."""
+    instead = (first.question, question)
+    if lesson.part == "turn":
+        return rendered([*opening(first.question, first.results), *rest], True, instead)
+    # nothing follows a thought, as there are no tools to call
+    text, ((begin, _),) = rendered([*reading(first.question, first.results), *rest], False, instead)
     end = text.index("</think>\n", begin) + len("</think>\n")
     # the question stands after the results alone
     results = text.index("<|im_start|>user\n<tool_response>")
@@ -259,16 +260,8 @@ def _found_again(first: Asked, lesson: Lesson, rng: random.Random) -> Iterator[d
         words = content_terms(sentence)
         words = rng.sample(words, rng.randint(2, max(2, len(words) // 2)))
         question = Question(id="found again", question=" ".join(words), answerable=True)
-        reasoning = thought([sentence], True)
-        if lesson.part == "turn":
-            message = {"role": "assistant", "reasoning_content": reasoning, "content": ""}
-            text, spans = rendered(
-                [*opening(first.question, first.results), message],
-                tools=True,
-                instead=(first.question, question),
-            )
-        else:
-            text, spans = _thinking(first, question, reasoning)
+        rest = [_thinking(thought([sentence], True))]
+        text, spans = _after_results(first, question, rest, lesson)
         begin, end = spans[-1]
         end = text.index("Answered: ", begin, end)
         yield _taught(question.id, True, text[:end], [(begin, end)])
