@@ -1,12 +1,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
-TEMPLATE := ragevalkit/standin/templates/smollm2.jinja
+TEMPLATE := engines/smollm2.jinja
+ASSISTANT := ragevalkit/standin/adapter
 
-.PHONY: demo test lint types unit test-browser engines test-engines test-ab train lock clean
+.PHONY: demo demo-local test lint types unit test-browser engines test-engines test-ab train adapter-scores lock clean
 
 demo: .venv/run.stamp  ## ask the repo's bank of the built-in endpoint and show the results
 	rm -rf reports/demo
 	$(BIN)/ragevalkit run --bank question_banks/tarn.jsonl --endpoint baseline --name demo
+
+demo-local: .venv/local.stamp  ## ask a fifth of the bank of a small language model on this processor
+	rm -rf reports/demo-local
+	$(BIN)/ragevalkit run --bank question_banks/tarn-24.jsonl --endpoint local --name demo-local
 
 test: lint types unit  ## everything that needs Python alone
 
@@ -32,8 +37,8 @@ test-engines: .venv/dev.stamp engines
 test-ab: .venv/dev.stamp engines  ## the quantisation A/B on llama.cpp, and a gate that must fail
 	$(BIN)/pytest -m "" tests/ab
 
-# An adapter for `local`, not yet good enough to come with the package; training/README.md says more.
-# CLAPNQ is the data set's folder with its original files.
+# The adapter of `local`; training/README.md says more. CLAPNQ is the data set's folder with its
+# original files.
 CLAPNQ ?= ../shared/data/clapnq
 TURNS := .training/turns.jsonl
 HELD_OUT := .training/banks/held-out.jsonl
@@ -42,19 +47,22 @@ ADAPTER := .training/smollm2-assistant.gguf
 # glibc would give large blocks back after each use, and the next use would fault them in again
 KEEP_BLOCKS := MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000 MALLOC_TOP_PAD_=268435456
 
-train: $(ADAPTER)  ## train an adapter that makes SmolLM2 an assistant, an hour on two quiet cores
+train: $(ADAPTER)  ## train the adapter that makes SmolLM2 an assistant, an hour on two quiet cores
 
 .training/banks/clapnq.jsonl: .venv/run.stamp
 	$(BIN)/ragevalkit bank import $(CLAPNQ) --layout clapnq --into .training/banks --overwrite
 
-$(TURNS): .training/banks/clapnq.jsonl training/turns.py training/conversation.py training/shelves.py ragevalkit/standin/templates/assistant.jinja
+$(TURNS): .training/banks/clapnq.jsonl training/turns.py training/conversation.py training/shelves.py $(ASSISTANT)/assistant.jinja
 	$(BIN)/python training/turns.py $@ --clapnq $< --held-out $(HELD_OUT)
 
 .training/adapter/adapter.safetensors: $(TURNS) training/adapter.py training/attention.py training/lora.py .engines/smollm2.stamp
 	$(KEEP_BLOCKS) .engines/vllm/bin/python training/adapter.py $(TURNS) .engines/smollm2 .training/adapter
 
-$(ADAPTER): .training/adapter/adapter.safetensors training/convert.py engines/pair.py
+$(ADAPTER): .training/adapter/adapter.safetensors training/convert.py engines/weights.py
 	PYTHONPATH=engines .engines/vllm/bin/python training/convert.py .training/adapter $@
+
+adapter-scores: .venv/local.stamp $(TURNS)  ## the packaged adapter on questions it has never seen
+	$(BIN)/python benchmarks/adapter.py $(HELD_OUT)
 
 lock: .venv/dev.stamp  ## write the locks anew from pyproject.toml's lower bounds
 	$(BIN)/python locks/write.py
@@ -102,10 +110,9 @@ FIND_WEIGHTS := $(BIN)/python -c 'from ragevalkit.standin.local import find_weig
 		|| { echo "SmolLM2 can't be written at sixteen bits; see above"; exit 1; }
 	@touch $@
 
-.engines/pair.stamp: .engines/smollm2.stamp engines/pair.py
-	@echo "writing SmolLM2 at sixteen bits and at four for llama.cpp, 350 MB"
-	weights=$$($(FIND_WEIGHTS)) \
-		&& .engines/vllm/bin/python engines/pair.py .engines/smollm2 "$$weights" \
-			.engines/local-f16.gguf .engines/local-q4.gguf \
+.engines/pair.stamp: .venv/local.stamp engines/pair.py $(ASSISTANT)/smollm2-assistant.gguf
+	@echo "writing the assistant at sixteen bits and at four for llama.cpp, 350 MB"
+	mkdir -p .engines
+	$(BIN)/python engines/pair.py .engines/local-f16.gguf .engines/local-q4.gguf \
 		|| { echo "the pair of files can't be written; see above"; exit 1; }
 	@touch $@

@@ -10,7 +10,7 @@ template that llama.cpp is given, so a change to any of them asks for another tr
 A model this small can neither judge five pages at a glance nor rank them better than the search
 did. The template repeats the question after the results; the reasoning quotes the sentence that
 comes nearest and says whether that answers it. What follows is settled: it cites the first three
-pages and replies with the sentence, or declines.
+pages at once and replies with the sentence, or declines.
 """
 
 from __future__ import annotations
@@ -28,22 +28,24 @@ from ragevalkit.agent.history import load_prompt
 from ragevalkit.agent.tools import load_toolbox
 from ragevalkit.bank import Question
 from ragevalkit.standin.extraction import content_terms
-from ragevalkit.standin.local import ASSISTANT_TEMPLATE
+from ragevalkit.standin.local import TEMPLATE
 from ragevalkit.standin.sentences import plain
 from ragevalkit.turn.protocol import DECLINE_MARKER, cite_result, search_result
 
 CITED = 3
 """Pages that are cited for an answer; fewer than one in ten stands on a later one."""
+_AROUND = ".,:;!?()\"'`“”‘’"
 LONGEST_QUOTE = 24
 """Words of a quote; a longer one is cut."""
-DECLINE = f"{DECLINE_MARKER}: the pages that were found don't say it."
+DECLINE = f"{DECLINE_MARKER}: they don't say it."
 
 EMPHASIS = {
     re.compile(r"\nAnswered:( yes)\n"): 8.0,
     re.compile(r"\nAnswered:( no)\n"): 6.0,
     re.compile(r"</think>\n(<tool|NOT)"): 8.0,
-    re.compile(r"(?<=assistant\n)(<tool)"): 8.0,
+    re.compile(r"(?<=assistant\n)(<tool_call>\n\{\"name\": \"\w+)"): 8.0,
     re.compile(r"\{\"query\": \"([^\n]+)\"\}"): 4.0,
+    re.compile(r"</tool_call>(\n<tool|<\|im_end)"): 4.0,
     re.compile(r"^Found:( \S+ \S+ \S+)", re.MULTILINE): 3.0,
     re.compile(r"(?<=assistant\n)(?!<)(\S+ \S+ \S+)"): 3.0,
     re.compile(r"\{\"document\": .+, \"page\":( \d+)\}"): 2.0,
@@ -53,8 +55,9 @@ yes, so that in doubt the model answers: documents aren't asked about at random.
 
 
 def search_query(question: Question) -> str:
-    """The question's words without those that carry no meaning."""
-    return " ".join(content_terms(_asked(question))) or question.question
+    """The question's words, as it writes them, without those that carry no meaning."""
+    words = [word.strip(_AROUND) for word in _asked(question).split()]
+    return " ".join(word for word in words if content_terms(word)) or question.question
 
 
 def opening(question: Question, results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -62,7 +65,7 @@ def opening(question: Question, results: Sequence[dict[str, Any]]) -> list[dict[
     return [
         {"role": "system", "content": load_prompt()},
         *_questions(question),
-        _calling("search", {"query": search_query(question)}),
+        _calling(("search", {"query": search_query(question)})),
         {"role": "tool", "content": search_result(results)},
     ]
 
@@ -102,14 +105,14 @@ def ending(quotes: Sequence[str], cited: Sequence[dict[str, Any]]) -> list[dict[
     reasoning = {"reasoning_content": thought(quotes, bool(cited))}
     if not cited:
         return [{"role": "assistant", "content": DECLINE} | reasoning]
-    messages: list[dict[str, Any]] = []
-    for result in cited:
-        arguments = {"document": result["document"], "page": result["page"]}
-        told = cite_result(**arguments, label=result["label"])
-        messages += [_calling("cite", arguments) | reasoning, {"role": "tool", "content": told}]
-        reasoning = {}
+    pages = [{"document": result["document"], "page": result["page"]} for result in cited]
+    told = [cite_result(r["document"], r["page"], r["label"]) for r in cited]
     reply = " ".join(dict.fromkeys(plain(_cut(quote)) for quote in quotes))
-    return [*messages, {"role": "assistant", "content": reply}]
+    return [
+        _calling(*(("cite", page) for page in pages)) | reasoning,
+        *({"role": "tool", "content": content} for content in told),
+        {"role": "assistant", "content": reply},
+    ]
 
 
 def _asked(question: Question) -> str:
@@ -118,9 +121,12 @@ def _asked(question: Question) -> str:
     return " ".join([*earlier, question.question])
 
 
-def _calling(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
-    return {"role": "assistant", "tool_calls": [{"function": function}]}
+def _calling(*calls: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+    functions = [
+        {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
+        for name, arguments in calls
+    ]
+    return {"role": "assistant", "tool_calls": [{"function": f} for f in functions]}
 
 
 def rendered(
@@ -131,7 +137,7 @@ def rendered(
     Args:
         tools: whether there are tools to call.
         instead: the question that the messages are about, and another that is to stand in its place
-            after the results of tools, and only there.
+            after the results, and only there.
     """
     schemas = load_toolbox().schemas if tools else []
     users = [at for at, m in enumerate(messages) if m["role"] == "user"]
@@ -160,7 +166,7 @@ def _render(messages: list[dict[str, Any]], tools: list[dict[str, Any]], reply: 
 def _template() -> Any:
     environment = Environment()
     environment.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
-    return environment.from_string(ASSISTANT_TEMPLATE.read_text(encoding="utf-8"))
+    return environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
 
 
 def emphasis(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int, float]]:

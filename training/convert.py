@@ -14,8 +14,13 @@ from pathlib import Path
 import numpy as np
 from gguf import GGUFWriter
 from lora import ALPHA
-from pair import HEADS, gguf_name, permuted
 from safetensors import safe_open
+from weights import BLOCK
+
+HEADS = {"attn_q": 9, "attn_k": 3}
+"""Heads of SmolLM2's projections whose rows llama.cpp keeps in another order."""
+NAMES = {theirs: ours for ours, theirs in BLOCK.items()}
+"""Names of a layer's tensors, from transformers' to GGUF's."""
 
 
 def main(folder: Path, file: Path) -> None:
@@ -27,18 +32,26 @@ def main(folder: Path, file: Path) -> None:
         hash_ = trained.metadata()["conversation_hash"]
         writer.add_string("ragevalkit.conversation_hash", hash_)
         for key in sorted(trained.keys()):
-            name, _, matrix = key.rpartition(".")
-            tensor = gguf_name(f"model.{name}")
+            _, layer, named = key.split(".", 2)
+            theirs, _, matrix = named.rpartition(".")
+            part = NAMES[theirs]
             values = trained.get_tensor(key)
-            part = tensor.rpartition(".")[2]
             if matrix == "b" and part in HEADS:
                 values = permuted(values, HEADS[part])
-            writer.add_tensor(f"{tensor}.weight.lora_{matrix}", values.astype(np.float16))
+            name = f"blk.{layer}.{part}.weight.lora_{matrix}"
+            writer.add_tensor(name, values.astype(np.float16))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB, conversation {hash_}")
+
+
+def permuted(values: np.ndarray, heads: int) -> np.ndarray:
+    """Rows of a projection in llama.cpp's order, which pairs rotary dimension i with i+1."""
+    rows, columns = values.shape
+    halves = values.reshape(heads, 2, rows // heads // 2, columns)
+    return halves.swapaxes(1, 2).reshape(rows, columns)
 
 
 if __name__ == "__main__":

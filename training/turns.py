@@ -44,6 +44,8 @@ UNANSWERED = 0.36
 decline everything."""
 LEAST_WORDS = 4
 """Content words of a sentence that can be found again by half of them."""
+FOLLOW_UPS = 3
+"""How often a first call is taught to a question that follows another: they are few."""
 TWOFOLD = 0.08
 """Share of questions that are asked together with another, so that two sentences are quoted."""
 
@@ -70,10 +72,10 @@ LESSONS = (
     Lesson({"bound": 40, "plain": 40}, 10, results=(1, 2), found_again=12, part="thought"),
     Lesson({"bound": 80, "plain": 20}, 10, results=(3,), found_again=12, part="thought"),
     Lesson({"bound": 130, "clapnq": 20}, 10, results=(5,), found_again=10, part="thought"),
-    Lesson({"bound": 24, "clapnq": 6}, 24, results=(), found_again=0, part="search"),
+    Lesson({"bound": 60, "clapnq": 20}, 24, results=(), found_again=0, part="search"),
     Lesson(
-        {"bound": 60, "plain": 10, "clapnq": 30},
-        6,
+        {"bound": 80, "plain": 10, "clapnq": 40},
+        8,
         results=(0, 1, 2, 3, 4, 5, 5, 5, 5, 5),
         found_again=2,
         part="turn",
@@ -141,9 +143,15 @@ def _kind(shelf: Shelf) -> str:
 
 
 def _searches(shelf: Shelf, lesson: Lesson, rng: random.Random) -> Iterator[list[Asked]]:
-    """Questions that share the first one's results; each question of the shelf comes once."""
+    """Questions that share the first one's results; each question of the shelf comes once, but a
+    follow-up's first call more often.
+    """
     if lesson.part == "search":
-        questions = [Asked(question, []) for question in shelf.questions]
+        questions = [
+            Asked(question, [])
+            for question in shelf.questions
+            for _ in range(FOLLOW_UPS if question.history else 1)
+        ]
         rng.shuffle(questions)
         for at in range(0, len(questions), lesson.questions):
             yield questions[at : at + lesson.questions]

@@ -25,7 +25,7 @@ _OURS = frozenset({"name", "built_in", "folder"})
 BUILT_IN = {
     "baseline": "an extractive answerer without a model; every model should beat it",
     "mock": "scripted replies with exact timings and faults",
-    "local": "a very small model in llama.cpp on this processor: real faults, weak answers",
+    "local": "a very small assistant in llama.cpp on this processor: real answers, real faults",
 }
 """Names of the endpoints that come with the tool, and what they are."""
 

@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--scenario", type=Path, help="what mock does, as a TOML file")
     parser.add_argument("--weights", type=Path, help="what local serves, as a GGUF file")
-    parser.add_argument("--adapter", type=Path, help="what training made of local, as a GGUF file")
+    parser.add_argument("--adapter", type=Path, help="another adapter for local, as a GGUF file")
     parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
     parser.add_argument("--stay", action="store_true", help="don't end with standard input")
     options = parser.parse_args(arguments)
@@ -37,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--scenario is for mock")
     if options.name != "local" and (options.weights, options.adapter) != (None, None):
         parser.error("--weights and --adapter are for local")
+    if options.weights is not None and options.adapter is not None:
+        parser.error("an adapter goes with the packaged weights, not with --weights")
     if not options.stay:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         threading.Thread(target=_end_with_stdin, daemon=True).start()
@@ -67,10 +69,8 @@ def _brain(name: str, scenario: Path | None) -> Brain:
 def _serve_local(weights: Path | None, adapter: Path | None, port: int) -> None:
     from ragevalkit.standin import local
 
-    model = local.model_name(adapter or weights)
-    template = local.ASSISTANT_TEMPLATE if adapter else local.TEMPLATE
-    greet = partial(_greet, model=model)
-    local.serve(port, greet, weights=weights, template=template, adapter=adapter)
+    greet = partial(_greet, model=local.model_name(weights or adapter))
+    local.serve(port, greet, weights=weights, adapter=adapter)
 
 
 def _serve(name: str, scenario: Path | None, port: int) -> None:

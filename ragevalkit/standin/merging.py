@@ -43,7 +43,7 @@ def merged(weights: Path, adapter: Path) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
             write_merged(weights, adapter, file, WRITTEN_AS, WRITTEN_AS)
-        except (ValueError, KeyError, IndexError, StopIteration) as error:
+        except (ValueError, KeyError, IndexError) as error:
             raise InputError(f"{adapter} is no adapter for {weights.name}: {error!r}") from error
     return file
 
@@ -62,8 +62,10 @@ def write_merged(weights: Path, adapter: Path, file: Path, matrices: str, embedd
 
     reader, beside = GGUFReader(weights), GGUFReader(adapter)
     low = {tensor.name: tensor.data.astype("float32") for tensor in beside.tensors}
-    rank = next(values.shape[0] for name, values in low.items() if name.endswith("lora_a"))
-    scale = beside.fields["adapter.lora.alpha"].contents() / rank
+    alpha = beside.fields["adapter.lora.alpha"].contents()
+    missing = {name.rpartition(".")[0] for name in low} - {tensor.name for tensor in reader.tensors}
+    if missing:
+        raise ValueError(f"the weights have no {min(missing)}")
     unfinished = file.with_name(f".{file.name}-{secrets.token_hex(4)}")
     writer = GGUFWriter(unfinished, arch="llama")
     for field in reader.fields.values():
@@ -84,7 +86,7 @@ def write_merged(weights: Path, adapter: Path, file: Path, matrices: str, embedd
         values = dequantize(tensor.data, tensor.tensor_type)
         if adapted:
             up, down = low[f"{tensor.name}.lora_b"], low[f"{tensor.name}.lora_a"]
-            values = values + scale * (up @ down)
+            values = values + alpha / len(down) * (up @ down)
         return quantize(values, kind), kind
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:

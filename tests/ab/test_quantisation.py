@@ -26,7 +26,7 @@ pytestmark = pytest.mark.engines
 ROOT = Path(__file__).parents[2]
 GATE = Path(__file__).with_name("gate.toml")
 QUESTIONS = 24
-ASKED = ("--budget", "128", "--rounds", "4", "--no-report")
+ASKED = ("--budget", "192", "--rounds", "6", "--no-report")
 RAGEVALKIT = (sys.executable, "-m", "ragevalkit")
 
 
@@ -83,7 +83,7 @@ def test_the_gate_passes(gated: Gated) -> None:
 def test_precision_is_what_was_meant_to_differ(gated: Gated) -> None:
     found = gated.found
     assert found["comparable"] is True
-    assert found["factors"]["endpoint.precision"] == {"a": "F16", "b": "Q4_1"}
+    assert found["factors"]["endpoint.precision"] == {"a": "F16", "b": "Q4_0"}
     assert found["factors"]["endpoint.model"] == {"a": "local-f16", "b": "local-q4"}
     assert "endpoint.hardware" not in found["factors"]
 

@@ -8,9 +8,9 @@ from typing import Any
 from ragevalkit.scoring.summary import Summary
 from ragevalkit.turn.record import Channel, Round, RoundState, Turn
 
-BUDGET = 128
+BUDGET = 192
 """Output tokens of a round, at most."""
-ROUNDS = 4
+ROUNDS = 6
 QUESTIONS = 12
 
 

@@ -66,7 +66,7 @@ def test_given_weights_that_are_not_there_are_named(capsys: pytest.CaptureFixtur
 
 def test_given_weights_name_the_model() -> None:
     assert local.model_name(Path("some/local-q4.gguf")) == "local-q4"
-    assert local.model_name(None) == local.MODEL
+    assert local.model_name(None) == "smollm2-assistant"
 
 
 @pytest.mark.parametrize("option", ["--weights", "--adapter"])
@@ -76,36 +76,22 @@ def test_weights_are_for_local_alone(option: str, capsys: pytest.CaptureFixture[
     assert "--weights and --adapter are for local" in capsys.readouterr().err
 
 
-def test_the_assistant_s_template_repeats_the_question_and_has_reasoning() -> None:
-    environment = jinja2.Environment()
-    environment.filters["tojson"] = json.dumps
-    plain, assistant = (
-        environment.from_string(path.read_text(encoding="utf-8"))
-        for path in (local.TEMPLATE, local.ASSISTANT_TEMPLATE)
-    )
-    turn = assistant.render(messages=TURN, add_generation_prompt=True)
-    assert turn.replace("\nQuestion: How long?", "") == plain.render(
-        messages=TURN, add_generation_prompt=True
-    )
-    assert turn.count("\nQuestion: How long?<|im_end|>") == 1
-    follow_up = [*TURN[:2], {"role": "assistant", "content": "3 m."}, *TURN[1:]]
-    follow_up[3] = {"role": "user", "content": "And how wide?"}
-    assert "\nQuestion: How long? And how wide?<|im_end|>" in assistant.render(messages=follow_up)
-    thought = {"role": "assistant", "content": "3 m.", "reasoning_content": "It says so.\n"}
-    assert "<think>\nIt says so.\n</think>\n3 m.<|im_end|>" in assistant.render(
-        messages=[*TURN[:2], thought]
-    )
+def test_an_adapter_is_not_for_other_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["local", "--weights", "some.gguf", "--adapter", "some.gguf"])
+    assert "an adapter goes with the packaged weights" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("package", ["xllamacpp", "gguf"])
 def test_missing_engine_comes_by_one_command(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    package: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    without("xllamacpp", monkeypatch)
+    without(package, monkeypatch)
     monkeypatch.setattr(local, "find_weights", lambda: Path("weights.gguf"))
     assert main(["local", "--stay"]) == 2
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
-    assert said[0].endswith("-m pip install xllamacpp")
+    assert said[0].endswith("-m pip install xllamacpp gguf")
 
 
 def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,7 +145,28 @@ def test_tools_calls_and_results_are_rendered() -> None:
     call = '<tool_call>\n{"name": "search", "arguments": {"query": "length"}}\n</tool_call>'
     assert f"<|im_start|>assistant\n{call}\n{call}<|im_end|>" in prompt
     results = "<tool_response>\nR1\n</tool_response>\n<tool_response>\nR2\n</tool_response>"
-    assert prompt.endswith(f"<|im_start|>user\n{results}<|im_end|>\n<|im_start|>assistant\n")
+    again = "Question: How long?<|im_end|>\n<|im_start|>assistant\n"
+    assert prompt.endswith(f"<|im_start|>user\n{results}\n{again}")
+
+
+def test_reasoning_is_rendered() -> None:
+    thought = {"role": "assistant", "content": "3 m.", "reasoning_content": "It says so.\n"}
+    assert "<think>\nIt says so.\n</think>\n3 m.<|im_end|>" in rendered([*TURN[:2], thought])
+
+
+def test_the_question_is_not_repeated_after_citations() -> None:
+    cited = called("{}")
+    for call in cited["tool_calls"]:
+        call["function"] = call["function"] | {"name": "cite"}
+    prompt = rendered([*TURN, cited, *TURN[3:]])
+    assert prompt.count("\nQuestion: How long?<|im_end|>") == 1
+    assert prompt.endswith("R2\n</tool_response><|im_end|>\n<|im_start|>assistant\n")
+
+
+def test_a_follow_up_is_repeated_with_the_question_before_it() -> None:
+    follow_up = {"role": "user", "content": "And how wide?"}
+    messages = [*TURN[:2], {"role": "assistant", "content": "3 m."}, follow_up, *TURN[2:]]
+    assert "</tool_response>\nQuestion: How long? And how wide?<|im_end|>" in rendered(messages)
 
 
 def test_arguments_are_the_same_as_text_and_as_an_object() -> None:

@@ -15,7 +15,9 @@ from ragevalkit.standin.merging import merged, write_merged
 
 RNG = np.random.default_rng(0)
 MATRIX, EMBEDDING = (RNG.normal(size=(64, 32)).astype(np.float32) for _ in range(2))
-UP, DOWN = (RNG.normal(size=shape).astype(np.float16) for shape in ((64, 4), (4, 32)))
+UP, DOWN, WORD, LENGTHENED = (
+    RNG.normal(size=shape).astype(np.float16) for shape in ((64, 4), (4, 32), (64, 1), (1, 32))
+)
 ALPHA = 8.0
 STORED = "blk.7.attn_q.weight"
 
@@ -37,6 +39,8 @@ def adapter(tmp_path: Path) -> Path:
     writer.add_float32("adapter.lora.alpha", ALPHA)
     writer.add_tensor(f"{STORED}.lora_a", DOWN)
     writer.add_tensor(f"{STORED}.lora_b", UP)
+    writer.add_tensor("token_embd.weight.lora_a", LENGTHENED)
+    writer.add_tensor("token_embd.weight.lora_b", WORD)
     return finished(writer, tmp_path / "taught.gguf")
 
 
@@ -59,7 +63,9 @@ def test_the_adapter_is_added_where_it_has_something(
     found = read(tmp_path / "both.gguf")
     wanted = MATRIX + ALPHA / 4 * (UP.astype(np.float32) @ DOWN.astype(np.float32))
     assert np.allclose(found[STORED], wanted, rtol=2e-3, atol=2e-3)
-    assert np.allclose(found["token_embd.weight"], EMBEDDING, atol=0.03)
+    # each tensor's rank is its own
+    wanted = EMBEDDING + ALPHA * (WORD.astype(np.float32) @ LENGTHENED.astype(np.float32))
+    assert np.allclose(found["token_embd.weight"], wanted, atol=0.3)
     assert (found["blk.7.attn_norm.weight"] == MATRIX[0]).all()
     reader = GGUFReader(tmp_path / "both.gguf")
     assert {t.name: t.tensor_type for t in reader.tensors} == {
@@ -107,6 +113,18 @@ def test_weights_are_no_adapter(
     monkeypatch.setenv("RAGEVALKIT_CACHE", str(tmp_path / "cache"))
     with pytest.raises(InputError, match="is no adapter"):
         merged(weights, weights)
+
+
+def test_another_model_s_adapter_is_refused(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGEVALKIT_CACHE", str(tmp_path / "cache"))
+    writer = GGUFWriter(tmp_path / "larger.gguf", arch="llama")
+    writer.add_float32("adapter.lora.alpha", ALPHA)
+    writer.add_tensor("blk.31.attn_q.weight.lora_a", DOWN)
+    writer.add_tensor("blk.31.attn_q.weight.lora_b", UP)
+    with pytest.raises(InputError, match=r"the weights have no blk\.31\.attn_q\.weight"):
+        merged(weights, finished(writer, tmp_path / "larger.gguf"))
 
 
 def test_several_may_ask_at_once(

@@ -1,0 +1,72 @@
+"""The scores of `local` beside the extractive baseline's, as the adapter's card shows them.
+
+    python benchmarks/adapter.py HELD_OUT.jsonl
+
+HELD_OUT has the questions of CLAPnq that training leaves out. They and tarn are asked of both
+endpoints, in runs under `reports/` whose names hold the adapter's hash; what is finished there is
+read. Prints Markdown.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import ragevalkit
+from ragevalkit.cli.progress import Announcer
+from ragevalkit.scoring.summary import Rate, Summary
+from ragevalkit.standin.local import ADAPTER
+
+RATES = (
+    "searched_first",
+    "malformed_calls",
+    "evidence_retrieved",
+    "cited_correct_page",
+    "cited_given_retrieved",
+    "refused_correctly",
+    "over_refused",
+    "correct_answer",
+)
+LEAKED = "answer:leaked_markup"
+ENDPOINTS = ("local", "baseline")
+
+
+def main(held_out: Path) -> None:
+    asked = {"tarn": "tarn", "held-out CLAPnq": str(held_out)}
+    runs = {
+        f"{endpoint}, {name}": summary(bank, endpoint)
+        for name, bank in asked.items()
+        for endpoint in ENDPOINTS
+    }
+    print("|  |", " | ".join(runs), "|")
+    print("| --- |" + " --- |" * len(runs))
+    for rate in RATES:
+        cells = [cell(run.metrics[rate]) for run in runs.values()]
+        print(f"| {rate} |", " | ".join(cells), "|")
+    cells = [f"{run.defects.get(LEAKED, 0)} of {run.scored} turns" for run in runs.values()]
+    print("| leaked markup |", " | ".join(cells), "|")
+    print("| median turn |", " | ".join(f"{seconds(run)} s" for run in runs.values()), "|")
+
+
+def summary(bank: str, endpoint: str) -> Summary:
+    hash_ = hashlib.sha256(ADAPTER.read_bytes()).hexdigest()[:8]
+    name = f"adapter-{hash_}-{Path(bank).stem}-{endpoint}"
+    with Announcer() as announcer:
+        return ragevalkit.run(bank, endpoint, name=name, observer=announcer, report=False).summary
+
+
+def cell(rate: Rate) -> str:
+    if rate.value is None or rate.low is None or rate.high is None:
+        return "undefined"
+    interval = f"{rate.value:.0%} ({rate.low:.0%} – {rate.high:.0%})"
+    return f"{rate.k}/{rate.n} = {interval}" if rate.k is not None else interval
+
+
+def seconds(run: Summary) -> str:
+    median = run.timing.turn_s.p50
+    return "?" if median is None else f"{median:.2f}"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
