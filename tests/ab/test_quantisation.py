@@ -19,8 +19,6 @@ from typing import Any
 
 import pytest
 
-from ragevalkit.runs.folder import RunFolder
-
 pytestmark = pytest.mark.engines
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +34,6 @@ class Gated:
 
     code: int
     found: dict[str, Any]
-    reports: Path
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +52,7 @@ def gated(tmp_path_factory: pytest.TempPathFactory) -> Gated:
                 subprocess.run([*RAGEVALKIT, *asking, *ASKED], cwd=desk, check=True)
         comparing = ("compare", "local-f16", "local-q4", "--gate", str(GATE), "--json")
         done = subprocess.run([*RAGEVALKIT, *comparing], cwd=desk, stdout=subprocess.PIPE)
-    return Gated(done.returncode, json.loads(done.stdout), desk / "reports")
+    return Gated(done.returncode, json.loads(done.stdout))
 
 
 @contextmanager
@@ -97,13 +94,9 @@ def test_the_gate_is_the_one_in_the_file(gated: Gated) -> None:
     lines = gated.found["gate"]["lines"]
     blocking = {line["name"] for line in lines if line["tier"] == "blocking"}
     assert blocking == {"answered", "malformed_calls", "infra_errors"}
-    assert gated.found["metrics"]["malformed_calls"]["margin"] == 0.5
+    assert gated.found["metrics"]["malformed_calls"]["margin"] == 0.8
 
 
-def test_four_bits_say_something_else(gated: Gated) -> None:
-    """Else there would be nothing to compare."""
-    said = [
-        {turn.question_hash: turn.reply for turn in RunFolder(gated.reports / arm).read_turns()}
-        for arm in ("local-f16", "local-q4")
-    ]
-    assert any(said[0][question] != said[1][question] for question in said[0])
+def test_four_bits_hurt(gated: Gated) -> None:
+    """Else there would be nothing to find."""
+    assert gated.found["metrics"]["defects_per_turn"]["verdict"] == "worse"
