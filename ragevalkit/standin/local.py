@@ -62,13 +62,13 @@ def serve(
         OSError: the port can't be had.
     """
     _check_port(port)
+    file = find_weights() if weights is None else _given(weights, "weights")
+    beside = _given(adapter or ADAPTER, "an adapter")
     for package in ("xllamacpp", "gguf"):
         if find_spec(package) is None:
             raise InputError(f"the endpoint 'local' needs llama.cpp: {_install('xllamacpp gguf')}")
     if weights is None:
-        file = merged(find_weights(), _given(adapter or ADAPTER, "an adapter"))
-    else:
-        file = _given(weights, "weights")
+        file = merged(file, beside)
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", str(_SPINS))
     import xllamacpp
