@@ -47,7 +47,7 @@ ADAPTER := .training/smollm2-assistant.gguf
 # glibc would give large blocks back after each use, and the next use would fault them in again
 KEEP_BLOCKS := MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000 MALLOC_TOP_PAD_=268435456
 
-train: $(ADAPTER)  ## train the adapter that makes SmolLM2 an assistant, an hour on two quiet cores
+train: $(ADAPTER)  ## train the adapter that makes SmolLM2 an assistant, which takes long and can be interrupted
 
 .training/banks/clapnq.jsonl: .venv/run.stamp
 	$(BIN)/ragevalkit bank import $(CLAPNQ) --layout clapnq --into .training/banks --overwrite

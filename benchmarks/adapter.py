@@ -15,6 +15,7 @@ from pathlib import Path
 
 import ragevalkit
 from ragevalkit.cli.progress import Announcer
+from ragevalkit.report import numbers
 from ragevalkit.scoring.summary import Rate, Summary
 from ragevalkit.standin.local import ADAPTER
 
@@ -46,7 +47,11 @@ def main(held_out: Path) -> None:
         print(f"| {rate} |", " | ".join(cells), "|")
     cells = [f"{run.defects.get(LEAKED, 0)} of {run.scored} turns" for run in runs.values()]
     print("| leaked markup |", " | ".join(cells), "|")
-    print("| median turn |", " | ".join(f"{seconds(run)} s" for run in runs.values()), "|")
+    print(
+        "| median turn |",
+        " | ".join(numbers.seconds(x.timing.turn_s.p50) for x in runs.values()),
+        "|",
+    )
 
 
 def summary(bank: str, endpoint: str) -> Summary:
@@ -57,15 +62,8 @@ def summary(bank: str, endpoint: str) -> Summary:
 
 
 def cell(rate: Rate) -> str:
-    if rate.value is None or rate.low is None or rate.high is None:
-        return "undefined"
-    interval = f"{rate.value:.0%} ({rate.low:.0%} – {rate.high:.0%})"
-    return f"{rate.k}/{rate.n} = {interval}" if rate.k is not None else interval
-
-
-def seconds(run: Summary) -> str:
-    median = run.timing.turn_s.p50
-    return "?" if median is None else f"{median:.2f}"
+    value, interval = numbers.percent(rate.value), numbers.interval(rate.low, rate.high)
+    return f"{numbers.rate(rate.k, rate.n)} = {value} ({interval})"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a user sees while runs are read: something that moves, or a line before a long wait.
+"""What a user sees while he waits: something that moves, or a line before runs take long to read.
 
 Public: `waiting`.
 """
@@ -18,12 +18,12 @@ LONG_WAIT = 30_000_000
 """Bytes of turns that take seconds to read."""
 
 
-def waiting(what: str, folders: Iterable[RunFolder]) -> AbstractContextManager[object]:
+def waiting(what: str, folders: Iterable[RunFolder] = ()) -> AbstractContextManager[object]:
     """Says on standard error what is done, where it takes long or somebody looks on.
 
     Args:
         what: such as `reading the runs`.
-        folders: the runs that are read.
+        folders: the runs that are read, if it is that.
     """
     from rich.console import Console
 

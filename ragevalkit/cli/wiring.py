@@ -7,7 +7,7 @@ Public: `REPORTS`, `resolve_endpoint`, `connect`, `find_corpus`, `open_corpora`,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,23 +45,15 @@ def connect(profile: Profile) -> Iterator[Profile]:
     if not profile.built_in:
         yield profile
         return
+    from ragevalkit.cli.waiting import waiting
     from ragevalkit.standin.launch import start
 
     name, _, scenario = profile.name.partition(":")
-    with _starting(name):
+    # only `local` takes its time, most of all at first
+    with waiting("starting llama.cpp") if name == "local" else nullcontext():
         standin = start(name, Path(scenario) if scenario else None)
     with standin:
         yield profile.model_copy(update={"base_url": standin.base_url, "model": standin.model})
-
-
-def _starting(name: str) -> AbstractContextManager[object]:
-    """Says on a terminal what is waited for: only `local` takes its time, most of all at first."""
-    if name != "local":
-        return nullcontext()
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    return console.status("starting llama.cpp") if console.is_terminal else nullcontext()
 
 
 def find_corpus(name: str, beside: Path | None = None) -> Path:
