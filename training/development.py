@@ -14,12 +14,10 @@ from __future__ import annotations
 import json
 import math
 import random
-import subprocess
 import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -29,6 +27,8 @@ from conversation import search_query
 from shelves import DEVELOPMENT, Shelf, read_shelves
 from turns import SEED, Lesson, exercises, is_answered
 
+from ragevalkit.errors import RagevalkitError
+from ragevalkit.standin.launch import start
 from ragevalkit.turn.protocol import SEARCH_RESULTS
 
 TEST = Lesson({"bound": 1000}, 12, results=(5,), found_again=0, part="turn")
@@ -59,9 +59,9 @@ def main(adapter: Path, most: int) -> None:
             print(f"evidence on the first {first}: {share_}")
     turns = [turn for exercise in made for turn in exercise][:most]
     decided = []
-    with served(adapter) as address:
+    with start("local", adapter=adapter) as local:
         for at, turn in enumerate(turns, 1):
-            decided += ask(address, turn)
+            decided += ask(local.base_url.removesuffix("/v1"), turn)
             print(f"\r{at} of {len(turns)}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     answered = [d for d in decided if d.answers]
@@ -88,20 +88,6 @@ def searches(shelf: Shelf) -> Iterator[list[bool]]:
         if question.answerable and results:
             numbers = range(1, len(results) + 1)
             yield [is_answered(question, results[:number]) for number in numbers]
-
-
-@contextmanager
-def served(adapter: Path) -> Iterator[str]:
-    """The endpoint `local` with the adapter; it has said why where it doesn't start."""
-    command = [sys.executable, "-m", "ragevalkit.standin", "local", "--adapter", str(adapter)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        greeting = child.stdout.readline()
-        if not greeting:
-            sys.exit(child.wait())
-        yield f"http://127.0.0.1:{json.loads(greeting)['port']}"
-        child.stdin.close()
 
 
 def ask(address: str, turn: dict[str, Any]) -> Iterator[Decided]:
@@ -150,4 +136,7 @@ def ranked(some: list[Decided], others: list[Decided]) -> float:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
+    try:
+        main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
+    except RagevalkitError as error:
+        sys.exit(str(error))

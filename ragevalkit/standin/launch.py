@@ -73,14 +73,19 @@ class Standin:
 
 
 def start(
-    name: str, scenario: Path | None = None, *, port: int = 0, timeout_s: float = _START_S
+    name: str,
+    scenario: Path | None = None,
+    *,
+    adapter: Path | None = None,
+    port: int = 0,
+    timeout_s: float = _START_S,
 ) -> Standin:
     """Start the endpoint `name`, with a scenario file for `mock`, and wait until it listens.
 
-    Port 0 takes a free one.
+    `adapter` is one for `local` in the packaged one's place. Port 0 takes a free one.
 
-    Raises `InputError` for a bad name or scenario, `EndpointUnusable` where the child dies or
-    doesn't listen within `timeout_s` seconds.
+    Raises `InputError` for a bad name, scenario or adapter, `EndpointUnusable` where the child
+    dies or doesn't listen within `timeout_s` seconds.
     """
     if name not in NAMES:
         raise InputError(f"no built-in endpoint {name!r}: choose one of {', '.join(NAMES)}")
@@ -92,6 +97,10 @@ def start(
 
         load_scenario(scenario)
         command += ["--scenario", str(scenario)]
+    if adapter is not None:
+        if name != "local":
+            raise InputError(f"an adapter is for local, not for {name}")
+        command += ["--adapter", str(adapter)]
     stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the stand-in
     child = None
     try:

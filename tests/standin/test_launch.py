@@ -66,6 +66,8 @@ def test_bad_usage(tmp_path: Path) -> None:
         start("mock", path)
     with pytest.raises(InputError, match="a scenario is for mock"):
         start("baseline", path)
+    with pytest.raises(InputError, match="an adapter is for local"):
+        start("baseline", adapter=path)
     with pytest.raises(InputError, match="choose one of baseline, mock, local"):
         start("gpt")
 
