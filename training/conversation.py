@@ -48,7 +48,7 @@ EMPHASIS = {
     re.compile(r"</tool_call>(\n<tool|<\|im_end)"): 4.0,
     re.compile(r"^Found:( \S+ \S+ \S+)", re.MULTILINE): 3.0,
     re.compile(r"(?<=assistant\n)(?!<)(\S+ \S+ \S+)"): 3.0,
-    re.compile(r"\{\"document\": .+, \"page\":( \d+)\}"): 2.0,
+    re.compile(r"\{\"document\": .+, \"page\":( \d+)\}"): 4.0,
 }
 """What counts more than once in the loss; elsewhere a token counts once. A no counts less than a
 yes, so that in doubt the model answers: documents aren't asked about at random."""

@@ -23,6 +23,9 @@ HELD_OUT = 3
 """One in so many of CLAPnq's questions is kept for the test."""
 BOUND = 2
 """Pages of the material that are bound as one: they were written short."""
+MOST_BLANK = 60
+"""Blank pages before a bound document's first are fewer: the material's own documents end before
+page ten, and whoever never copied a number of two digits copies the first alone."""
 LINE = 92
 """Characters of a line where a document's lines are broken, as a PDF's are."""
 
@@ -57,7 +60,8 @@ def read_shelves(into: Path, wanted: Callable[[str], bool]) -> list[Shelf]:
 
 
 def bind(corpus: Path, into: Path) -> Corpus:
-    """The corpus with its pages bound in twos, and every other document's lines broken."""
+    """The corpus with its pages bound in twos behind blank ones, and every other document's lines
+    broken."""
     into.mkdir()
     for file in sorted(corpus.iterdir()):
         _, *pages = _PAGE.split(file.read_text(encoding="utf-8"))
@@ -65,7 +69,8 @@ def bind(corpus: Path, into: Path) -> Corpus:
             pages = [_broken(page) for page in pages]
         bound = ["\n".join(pages[at : at + BOUND]) for at in range(0, len(pages), BOUND)]
         text = "".join(f"<!-- page: {at} -->\n{page}" for at, page in enumerate(bound, 1))
-        (into / file.name).write_text(text, encoding="utf-8")
+        blank = "<!-- page: -->\n" * _blank(file.stem)
+        (into / file.name).write_text(blank + text, encoding="utf-8")
     return open_corpus(into)
 
 
@@ -76,10 +81,15 @@ def _broken(page: str) -> str:
     )
 
 
+def _blank(document: str) -> int:
+    return crc32(document.encode()) % MOST_BLANK
+
+
 def _moved(question: Question) -> Question:
     """The question as it is labelled where pages are bound."""
     evidence: list[Any] = [
-        e.model_copy(update={"page": (e.page + BOUND - 1) // BOUND}) for e in question.evidence
+        e.model_copy(update={"page": _blank(e.document) + (e.page + BOUND - 1) // BOUND})
+        for e in question.evidence
     ]
     return question.model_copy(update={"evidence": evidence})
 

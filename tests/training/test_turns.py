@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,14 @@ def test_binding_keeps_labels_sound(shelves: list[Shelf]) -> None:
             for evidence in question.evidence:
                 page = shelf.corpus.page(evidence.document, evidence.page).text
                 assert " ".join((evidence.quote or "?").split()) in " ".join(page.split())
+
+
+def test_pages_are_cited_by_numbers_of_two_digits_too(whole: list[Any]) -> None:
+    """A model that never wrote one writes the first digit alone."""
+    text = "".join(turn["text"] for made in whole for turn in made)
+    numbers = re.findall(r'"name": "cite", "arguments": .+?"page": (\d+)}', text)
+    shares = [sum(len(number) == digits for number in numbers) for digits in (1, 2)]
+    assert min(shares) > 0.1 * len(numbers)
 
 
 def test_shelves_for_development_are_in_no_lesson() -> None:
