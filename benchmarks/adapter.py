@@ -1,10 +1,10 @@
 """The scores of `local` beside the extractive baseline's, as the adapter's card shows them.
 
-    python benchmarks/adapter.py HELD_OUT.jsonl
+    python benchmarks/adapter.py [HELD_OUT.jsonl]
 
-HELD_OUT has the questions of CLAPnq that training leaves out. They and tarn are asked of both
-endpoints, in runs under `reports/` whose names hold the adapter's hash; what is finished there is
-read. Prints Markdown.
+HELD_OUT has the questions of CLAPnq that training leaves out. They and tarn, or tarn alone, are
+asked of both endpoints, in runs under `reports/` whose names hold the adapter's hash; what is
+finished there is read. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ LEAKED = "answer:leaked_markup"
 ENDPOINTS = ("local", "baseline")
 
 
-def main(held_out: Path) -> None:
-    asked = {"tarn": "tarn", "held-out CLAPnq": str(held_out)}
+def main(held_out: str | None) -> None:
+    asked = {"tarn": "tarn"} | ({"held-out CLAPnq": held_out} if held_out else {})
     runs = {
         f"{endpoint}, {name}": summary(bank, endpoint)
         for name, bank in asked.items()
@@ -67,4 +67,4 @@ def cell(rate: Rate) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1] if len(sys.argv) > 1 else None)

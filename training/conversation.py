@@ -41,7 +41,7 @@ DECLINE = f"{DECLINE_MARKER}: they don't say it."
 
 EMPHASIS = {
     re.compile(r"\nAnswered:( yes)\n"): 8.0,
-    re.compile(r"\nAnswered:( no)\n"): 6.0,
+    re.compile(r"\nAnswered:( no)\n"): 5.0,
     re.compile(r"</think>\n(<tool|NOT)"): 8.0,
     re.compile(r"(?<=assistant\n)(<tool_call>\n\{\"name\": \"\w+)"): 8.0,
     re.compile(r"\{\"query\": \"([^\n]+)\"\}"): 4.0,
