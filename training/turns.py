@@ -70,11 +70,13 @@ class Lesson:
 
 LESSONS = (
     Lesson({"bound": 40, "plain": 40}, 10, results=(1, 2), found_again=12, part="thought"),
-    Lesson({"bound": 80, "plain": 20}, 10, results=(3,), found_again=12, part="thought"),
-    Lesson({"bound": 130, "clapnq": 20}, 10, results=(5,), found_again=10, part="thought"),
+    Lesson(
+        {"bound": 80, "plain": 20, "clapnq": 30}, 10, results=(3,), found_again=12, part="thought"
+    ),
+    Lesson({"bound": 120, "clapnq": 70}, 10, results=(5,), found_again=10, part="thought"),
     Lesson({"bound": 60, "clapnq": 20}, 24, results=(), found_again=0, part="search"),
     Lesson(
-        {"bound": 80, "plain": 10, "clapnq": 40},
+        {"bound": 80, "plain": 10, "clapnq": 60},
         8,
         results=(0, 1, 2, 3, 4, 5, 5, 5, 5, 5),
         found_again=2,
