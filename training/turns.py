@@ -15,7 +15,7 @@ import argparse
 import json
 import random
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -40,8 +40,9 @@ from ragevalkit.standin.sentences import read_units
 
 SEED = 6
 UNANSWERED = 0.36
-"""Most of an exercise's questions that its pages don't answer; from three fifths on, small models
-decline everything."""
+"""Most of an exercise's questions that its pages don't answer."""
+MOST_UNANSWERED = 0.42
+"""The same, of all exercises of a kind: from three fifths on, small models decline everything."""
 LEAST_WORDS = 4
 """Content words of a sentence that can be found again by half of them."""
 FOLLOW_UPS = 3
@@ -71,12 +72,12 @@ class Lesson:
 LESSONS = (
     Lesson({"bound": 40, "plain": 40}, 10, results=(1, 2), found_again=12, part="thought"),
     Lesson(
-        {"bound": 80, "plain": 20, "clapnq": 30}, 10, results=(3,), found_again=12, part="thought"
+        {"bound": 60, "plain": 10, "clapnq": 80}, 10, results=(3,), found_again=12, part="thought"
     ),
-    Lesson({"bound": 120, "clapnq": 70}, 10, results=(5,), found_again=10, part="thought"),
+    Lesson({"bound": 110, "clapnq": 90}, 10, results=(5,), found_again=10, part="thought"),
     Lesson({"bound": 60, "clapnq": 20}, 24, results=(), found_again=0, part="search"),
     Lesson(
-        {"bound": 80, "plain": 10, "clapnq": 60},
+        {"bound": 75, "plain": 10, "clapnq": 85},
         8,
         results=(0, 1, 2, 3, 4, 5, 5, 5, 5, 5),
         found_again=2,
@@ -127,9 +128,13 @@ def exercises(
     made = []
     for kind, most in lesson.searches.items():
         mine = [shelf for shelf in shelves if _kind(shelf) == kind]
-        by_shelf = [list(_searches(shelf, lesson, rng)) for shelf in mine]
-        found = [search for searches in by_shelf for search in searches]
-        rng.shuffle(found)
+        if lesson.part == "search":
+            found = [calls for shelf in mine for calls in _first_calls(shelf, lesson, rng)]
+            rng.shuffle(found)
+        else:
+            found = [search for shelf in mine for search in _searches(shelf, lesson, rng)]
+            rng.shuffle(found)
+            found = list(_balanced(found))
         made += found[:most]
     rng.shuffle(made)
     for asked in made:
@@ -144,20 +149,20 @@ def _kind(shelf: Shelf) -> str:
     return "bound" if "bound" in shelf.name else "clapnq" if shelf.name == "clapnq" else "plain"
 
 
+def _first_calls(shelf: Shelf, lesson: Lesson, rng: random.Random) -> Iterator[list[Asked]]:
+    """The shelf's questions, nothing searched yet; each comes once, but a follow-up more often."""
+    questions = [
+        Asked(question, [])
+        for question in shelf.questions
+        for _ in range(FOLLOW_UPS if question.history else 1)
+    ]
+    rng.shuffle(questions)
+    for at in range(0, len(questions), lesson.questions):
+        yield questions[at : at + lesson.questions]
+
+
 def _searches(shelf: Shelf, lesson: Lesson, rng: random.Random) -> Iterator[list[Asked]]:
-    """Questions that share the first one's results; each question of the shelf comes once, but a
-    follow-up's first call more often.
-    """
-    if lesson.part == "search":
-        questions = [
-            Asked(question, [])
-            for question in shelf.questions
-            for _ in range(FOLLOW_UPS if question.history else 1)
-        ]
-        rng.shuffle(questions)
-        for at in range(0, len(questions), lesson.questions):
-            yield questions[at : at + lesson.questions]
-        return
+    """Questions that share the first one's results; each question of the shelf comes once."""
     left = [_ask(shelf, question) for question in shelf.questions]
     left = [asked for asked in left if asked.results]
     rng.shuffle(left)
@@ -175,6 +180,17 @@ def _searches(shelf: Shelf, lesson: Lesson, rng: random.Random) -> Iterator[list
         questions = {asked.question.id for asked in chosen}
         left = [asked for asked in left if asked.question.id not in questions]
         yield _with_twofold(chosen, rng)
+
+
+def _balanced(found: Iterable[list[Asked]]) -> Iterator[list[Asked]]:
+    """The searches without those that would leave too few of the questions answered."""
+    unanswered = questions = 0
+    for asked in found:
+        more = sum(not is_answered(a.question, a.results) for a in asked)
+        if unanswered + more <= MOST_UNANSWERED * (questions + len(asked)):
+            unanswered += more
+            questions += len(asked)
+            yield asked
 
 
 def _with_fewer(asked: Asked, results: int, rng: random.Random) -> Asked:
