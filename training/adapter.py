@@ -111,18 +111,15 @@ def shared(turns: Sequence[Turn]) -> int:
 def loss_of(model: Any, turns: Sequence[Turn]) -> Tensor:
     """Weighted mean of the cross-entropy over the assistant's tokens."""
     common = shared(turns)
-    branches = Branches.of(common, [len(turn.tokens) - common for turn in turns])
+    branches = Branches(common, [len(turn.tokens) - common for turn in turns])
     tokens = torch.cat([turns[0].tokens[:common], *(turn.tokens[common:] for turn in turns)])
     # what all begin with counts once, as the first turn has it
     weights = torch.cat([turns[0].weights[:common], *(turn.weights[common:] for turn in turns)])
-    begins = [common + int(slots[0]) for slots in branches.slots]
-    before = torch.arange(len(tokens)) - 1
-    before[begins] = common - 1
     states = model.model(
         tokens[None], position_ids=branches.positions(), use_cache=False, branches=branches
     ).last_hidden_state[0]
     places = weights.nonzero()[:, 0]
-    logits = model.lm_head(states[before[places]]).float()
+    logits = model.lm_head(states[branches.previous()[places]]).float()
     losses = cross_entropy(logits, tokens[places], reduction="none")
     return (losses * weights[places]).sum() / weights.sum()
 
