@@ -2,9 +2,9 @@
 
 Public: `adapt`, `Adapted`, `LAYERS`, `RANK`, `ALPHA`.
 
-The base stays in bfloat16 and is never changed; the adapter's matrices are kept in float32, for the
-optimiser's small steps, and multiplied in bfloat16, which on a processor is twice as fast as PEFT's
-float32.
+The base is never changed. The adapter's matrices are kept in float32, for the optimiser's small
+steps, and multiplied in the base's type: in bfloat16, on a processor that has it, twice as fast as
+PEFT's float32.
 """
 
 from __future__ import annotations

@@ -70,17 +70,17 @@ class Lesson:
 
 
 LESSONS = (
-    Lesson({"bound": 40, "plain": 40}, 10, results=(1, 2), found_again=12, part="thought"),
+    Lesson({"bound": 30, "plain": 30}, 10, results=(1, 2), found_again=12, part="thought"),
     Lesson(
-        {"bound": 60, "plain": 10, "clapnq": 80}, 10, results=(3,), found_again=12, part="thought"
+        {"bound": 50, "plain": 10, "clapnq": 60}, 10, results=(3,), found_again=10, part="thought"
     ),
-    Lesson({"bound": 110, "clapnq": 90}, 10, results=(5,), found_again=10, part="thought"),
-    Lesson({"bound": 60, "clapnq": 20}, 24, results=(), found_again=0, part="search"),
+    Lesson({"bound": 35, "clapnq": 25}, 10, results=(5,), found_again=8, part="thought"),
+    Lesson({"bound": 32, "clapnq": 8}, 24, results=(), found_again=0, part="search"),
     Lesson(
-        {"bound": 75, "plain": 10, "clapnq": 85},
+        {"bound": 24, "plain": 4, "clapnq": 18},
         8,
         results=(0, 1, 2, 3, 4, 5, 5, 5, 5, 5),
-        found_again=2,
+        found_again=0,
         part="turn",
     ),
 )

@@ -64,6 +64,16 @@ def test_given_weights_that_are_not_there_are_named(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == "there is no file no/such.gguf with weights\n"
 
 
+def test_given_weights_need_no_adapter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "some.gguf").touch()
+    monkeypatch.setattr(local, "ADAPTER", tmp_path / "gone.gguf")
+    without("xllamacpp", monkeypatch)
+    assert main(["local", "--stay", "--weights", str(tmp_path / "some.gguf")]) == 2
+    assert "needs llama.cpp" in capsys.readouterr().err
+
+
 def test_given_weights_name_the_model() -> None:
     assert local.model_name(Path("some/local-q4.gguf")) == "local-q4"
     assert local.model_name(None) == "smollm2-assistant"
