@@ -1,16 +1,18 @@
 """How well an adapter reads and decides, on the shelves that training leaves out.
 
-    python training/development.py ADAPTER.gguf [QUESTIONS]
+    python training/development.py ADAPTER.gguf [--most N] [--clapnq BANK.jsonl --turns TURNS.jsonl]
 
 For a change to the training, before the long way through whole runs: the results of a search stand
 there, and so does the question; the thought is the model's. Prints how many of the questions whose
 evidence the search finds have all of it on the first results, how many of its quotes are the
 ones that it should have learned, and what would be declined if yes were worth more or less than it
-is, in nats.
+is, in nats. With a bank of CLAPnq and the turns that were made of it, the questions are those of
+the bank that are neither held out nor among the turns' thoughts.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import random
@@ -18,20 +20,20 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from conversation import search_query
-from shelves import DEVELOPMENT, Shelf, read_shelves
+from shelves import DEVELOPMENT, Shelf, read_public, read_shelves
 from turns import SEED, Lesson, exercises, is_answered
 
 from ragevalkit.errors import RagevalkitError
 from ragevalkit.standin.launch import start
 from ragevalkit.turn.protocol import SEARCH_RESULTS
 
-TEST = Lesson({"bound": 1000}, 12, results=(5,), found_again=0, part="turn")
+TEST = Lesson({"bound": 1000, "clapnq": 1000}, 12, results=(5,), found_again=0, part="turn")
 LONGEST_THOUGHT = 300
 """Tokens."""
 SHIFTS = (-1.0, -0.5, 0.0, 0.5, 1.0)
@@ -51,9 +53,12 @@ class Decided:
     """Log-odds of yes against no."""
 
 
-def main(adapter: Path, most: int) -> None:
+def main(adapter: Path, most: int | None, clapnq: tuple[Path, Path] | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        shelves = read_shelves(Path(folder), lambda name: name in DEVELOPMENT)
+        if clapnq is None:
+            shelves = read_shelves(Path(folder), lambda name: name in DEVELOPMENT)
+        else:
+            shelves = [untaught(*clapnq)]
         made = list(exercises(TEST, shelves, random.Random(SEED)))
         for first, share_ in enumerate(on_first(shelves), 1):
             print(f"evidence on the first {first}: {share_}")
@@ -72,6 +77,15 @@ def main(adapter: Path, most: int) -> None:
     for shift in SHIFTS:
         over, right = (share(d.margin <= -shift for d in some) for some in (answered, others))
         print(f"yes {shift:+.1f}: over-refused {over}, refused correctly {right}")
+
+
+def untaught(bank: Path, turns: Path) -> Shelf:
+    """CLAPnq's questions that training could have, but didn't teach to answer."""
+    _, *exercises = map(json.loads, turns.read_text(encoding="utf-8").splitlines())
+    thoughts = [t for made in exercises for t in made["turns"] if "\nAnswered: " in t["text"]]
+    taught = {turn["id"] for turn in thoughts}
+    shelf = read_public(bank)
+    return replace(shelf, questions=[q for q in shelf.questions if q.id not in taught])
 
 
 def on_first(shelves: list[Shelf]) -> Iterator[str]:
@@ -136,7 +150,16 @@ def ranked(some: list[Decided], others: list[Decided]) -> float:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("adapter", type=Path)
+    parser.add_argument("--most", type=int, help="most questions that are asked")
+    parser.add_argument("--clapnq", type=Path, help="as `bank import` writes it")
+    parser.add_argument("--turns", type=Path, help="what turns.py made of it")
+    options = parser.parse_args()
+    if (options.clapnq is None) != (options.turns is None):
+        parser.error("--clapnq and --turns go together")
+    chosen = None if options.clapnq is None else (options.clapnq, options.turns)
     try:
-        main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
+        main(options.adapter, options.most, chosen)
     except RagevalkitError as error:
         sys.exit(str(error))
