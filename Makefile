@@ -111,8 +111,8 @@ FIND_WEIGHTS := $(BIN)/python -c 'from ragevalkit.standin.local import find_weig
 	@touch $@
 
 .engines/pair.stamp: .venv/local.stamp engines/pair.py $(ASSISTANT)/smollm2-assistant.gguf
-	@echo "writing the assistant at sixteen bits and at four for llama.cpp, 350 MB"
+	@echo "writing the assistant at sixteen bits, five and four for llama.cpp, 450 MB"
 	mkdir -p .engines
-	$(BIN)/python engines/pair.py .engines/local-f16.gguf .engines/local-q4.gguf \
+	$(BIN)/python engines/pair.py .engines/local-f16.gguf .engines/local-q5.gguf .engines/local-q4.gguf \
 		|| { echo "the pair of files can't be written; see above"; exit 1; }
 	@touch $@

@@ -1,6 +1,6 @@
-"""Write the assistant of `local` as two files for llama.cpp: at sixteen bits and at four.
+"""Write the assistant of `local` as files for llama.cpp: at sixteen bits, five and four.
 
-    python engines/pair.py SIXTEEN.gguf FOUR.gguf
+    python engines/pair.py SIXTEEN.gguf FIVE.gguf FOUR.gguf
 
 The four bits are Q4_0 without a calibration, the embedding's, which is the output layer as well,
 too: the crudest of llama.cpp's four-bit types, so that there is something to find.
@@ -15,10 +15,10 @@ from ragevalkit.standin.local import ADAPTER, find_weights
 from ragevalkit.standin.merging import write_merged
 
 
-def main(sixteen: Path, four: Path) -> None:
-    for file, kind in ((sixteen, "F16"), (four, "Q4_0")):
+def main(sixteen: Path, five: Path, four: Path) -> None:
+    for file, kind in ((sixteen, "F16"), (five, "Q5_0"), (four, "Q4_0")):
         write_merged(find_weights(), ADAPTER, file, matrices=kind, embedding=kind)
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:3]))
+    main(*map(Path, sys.argv[1:4]))
