@@ -29,7 +29,7 @@ test-browser: .venv/dev.stamp  ## the report in Chromium, which it installs wher
 	$(BIN)/python tests/browser/install.py
 	$(BIN)/pytest -m browser tests/browser
 
-engines: .venv/local.stamp .engines/smollm2.stamp .engines/pair.stamp  ## llama.cpp and vLLM on this processor, with a small model
+engines: .venv/local.stamp .engines/smollm2.stamp .engines/assistant.stamp  ## llama.cpp and vLLM on this processor, with a small model
 
 test-engines: .venv/dev.stamp engines
 	$(BIN)/pytest -m engines tests/engines
@@ -110,9 +110,9 @@ FIND_WEIGHTS := $(BIN)/python -c 'from ragevalkit.standin.local import find_weig
 		|| { echo "SmolLM2 can't be written at sixteen bits; see above"; exit 1; }
 	@touch $@
 
-.engines/pair.stamp: .venv/local.stamp engines/pair.py $(ASSISTANT)/smollm2-assistant.gguf
+.engines/assistant.stamp: .venv/local.stamp engines/assistant.py $(ASSISTANT)/smollm2-assistant.gguf
 	@echo "writing the assistant at sixteen bits, five and four for llama.cpp, 450 MB"
 	mkdir -p .engines
-	$(BIN)/python engines/pair.py .engines/local-f16.gguf .engines/local-q5.gguf .engines/local-q4.gguf \
-		|| { echo "the pair of files can't be written; see above"; exit 1; }
+	$(BIN)/python engines/assistant.py .engines/local-f16.gguf .engines/local-q5.gguf .engines/local-q4.gguf \
+		|| { echo "the assistant's files can't be written; see above"; exit 1; }
 	@touch $@

@@ -81,9 +81,9 @@ def main(adapter: Path, most: int | None, clapnq: tuple[Path, Path] | None) -> N
 
 def untaught(bank: Path, turns: Path) -> Shelf:
     """CLAPnq's questions that training could have, but didn't teach to answer."""
-    _, *exercises = map(json.loads, turns.read_text(encoding="utf-8").splitlines())
-    thoughts = [t for made in exercises for t in made["turns"] if "\nAnswered: " in t["text"]]
-    taught = {turn["id"] for turn in thoughts}
+    _, *lines = map(json.loads, turns.read_text(encoding="utf-8").splitlines())
+    thoughts = [turn for x in lines for turn in x["turns"] if "\nAnswered: " in turn["text"]]
+    taught = {id_ for turn in thoughts for id_ in turn["id"].split("+")}  # some are joined
     shelf = read_public(bank)
     return replace(shelf, questions=[q for q in shelf.questions if q.id not in taught])
 

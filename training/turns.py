@@ -17,6 +17,7 @@ import random
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -125,20 +126,17 @@ def exercises(
     lesson: Lesson, shelves: Sequence[Shelf], rng: random.Random
 ) -> Iterator[list[dict[str, Any]]]:
     """The turns of each exercise, in an order that mixes the shelves."""
-    made = []
+    calls_alone = lesson.part == "search"
+    find = _first_calls if calls_alone else _searches
+    made: list[list[Asked]] = []
     for kind, most in lesson.searches.items():
         mine = [shelf for shelf in shelves if _kind(shelf) == kind]
-        if lesson.part == "search":
-            found = [calls for shelf in mine for calls in _first_calls(shelf, lesson, rng)]
-            rng.shuffle(found)
-        else:
-            found = [search for shelf in mine for search in _searches(shelf, lesson, rng)]
-            rng.shuffle(found)
-            found = list(_balanced(found))
-        made += found[:most]
+        found = [asked for shelf in mine for asked in find(shelf, lesson, rng)]
+        rng.shuffle(found)
+        made += islice(found if calls_alone else _balanced(found), most)
     rng.shuffle(made)
     for asked in made:
-        if lesson.part == "search":
+        if calls_alone:
             yield [_search(a.question) for a in asked]
         else:
             turns = [_turn(asked[0], a, lesson) for a in asked]

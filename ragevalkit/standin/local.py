@@ -62,13 +62,13 @@ def serve(
         OSError: the port can't be had.
     """
     _check_port(port)
-    if weights is None:
-        base, beside = find_weights(), _given(adapter or ADAPTER, "an adapter")
-        _check_packages()
-        file = merged(base, beside)
-    else:
-        file = _given(weights, "weights")
-        _check_packages()
+    file = find_weights() if weights is None else _given(weights, "weights")
+    beside = _given(adapter or ADAPTER, "an adapter") if weights is None else None
+    for package in ("xllamacpp", "gguf"):
+        if find_spec(package) is None:
+            raise InputError(f"the endpoint 'local' needs llama.cpp: {_install('xllamacpp gguf')}")
+    if beside is not None:
+        file = merged(file, beside)
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", str(_SPINS))
     import xllamacpp
@@ -129,12 +129,6 @@ def _given(file: Path, what: str) -> Path:
     if not file.is_file():
         raise InputError(f"there is no file {file} with {what}")
     return file
-
-
-def _check_packages() -> None:
-    for package in ("xllamacpp", "gguf"):
-        if find_spec(package) is None:
-            raise InputError(f"the endpoint 'local' needs llama.cpp: {_install('xllamacpp gguf')}")
 
 
 def _install(packages: str) -> str:

@@ -1,9 +1,9 @@
 """Write the assistant of `local` as files for llama.cpp: at sixteen bits, five and four.
 
-    python engines/pair.py SIXTEEN.gguf FIVE.gguf FOUR.gguf
+    python engines/assistant.py SIXTEEN.gguf FIVE.gguf FOUR.gguf
 
-The four bits are Q4_0 without a calibration, the embedding's, which is the output layer as well,
-too: the crudest of llama.cpp's four-bit types, so that there is something to find.
+Five and four bits are Q5_0 and Q4_0 without a calibration, the embedding's, which is the output
+layer as well, too: the crudest of llama.cpp's types, so that there is something to find.
 """
 
 from __future__ import annotations
