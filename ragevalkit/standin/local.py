@@ -33,6 +33,9 @@ _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 _CONTEXT = 8192
 _SLOTS = 4
 """Requests at once; each has a whole context to itself. More wait in the server."""
+_LONGEST_REPLY = 512
+"""Tokens, where a request sets no budget: a model this small now and then repeats itself until the
+context is full, which takes minutes."""
 _MOST_THREADS = 8
 _ERRORS_ONLY = 1
 _SPINS = 1000
@@ -78,6 +81,7 @@ def serve(
     parameters.model_alias = {model_name(weights or adapter)}
     parameters.n_ctx = _CONTEXT * _SLOTS
     parameters.n_parallel = _SLOTS
+    parameters.n_predict = _LONGEST_REPLY
     parameters.cpuparams.n_threads = min(_MOST_THREADS, os.cpu_count() or 1)
     parameters.use_jinja = True
     if template is not None:

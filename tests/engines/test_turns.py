@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 from engines.asked import BUDGET, QUESTIONS, ROUNDS, Asked, Engine, channels
 
 import ragevalkit
 from ragevalkit.scoring.defects import DEFECTS
 from ragevalkit.scoring.outcome import Outcome
+from ragevalkit.standin import start
 from ragevalkit.turn.record import Ended
 
 pytestmark = pytest.mark.engines
@@ -101,3 +103,16 @@ def test_a_history_that_does_not_fit_is_an_overflow(engine: Engine, desk: Path) 
     outcomes = result.summary.outcomes["answerable" if line["answerable"] else "unanswerable"]
     assert outcomes["no_output"] == 1
     assert result.summary.defects == {"answer:context_overflow": 1}
+
+
+def test_a_reply_without_a_budget_ends(desk: Path) -> None:
+    """A model this small may repeat itself until its context is full."""
+    body = {"prompt": "one two three", "ignore_eos": True}
+    with start("local") as local:
+        replied = httpx.post(
+            f"{local.base_url.removesuffix('/v1')}/completion",
+            json=body,
+            timeout=300,
+            trust_env=False,
+        ).json()
+    assert replied["tokens_predicted"] == 512
