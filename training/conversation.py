@@ -40,8 +40,8 @@ LONGEST_QUOTE = 24
 DECLINE = f"{DECLINE_MARKER}: they don't say it."
 
 EMPHASIS = {
-    re.compile(r"\nAnswered:( yes)\n"): 8.0,
-    re.compile(r"\nAnswered:( no)\n"): 5.0,
+    re.compile(r"\nAnswered:( yes)\n"): 20.0,
+    re.compile(r"\nAnswered:( no)\n"): 12.5,
     re.compile(r"</think>\n(<tool|NOT)"): 8.0,
     re.compile(r"(?<=assistant\n)(<tool_call>\n\{\"name\": \"\w+)"): 8.0,
     re.compile(r"\{\"query\": \"([^\n]+)\"\}"): 4.0,

@@ -44,6 +44,9 @@ UNANSWERED = 0.36
 """Most of an exercise's questions that its pages don't answer."""
 MOST_UNANSWERED = 0.42
 """The same, of all exercises of a kind: from three fifths on, small models decline everything."""
+MISREAD = 1 / 3
+"""Share of a thought's answered questions that have the sentence which comes nearest by its words,
+mostly a wrong one, and learn to say yes all the same: most of the model's own quotes are wrong."""
 LEAST_WORDS = 4
 """Content words of a sentence that can be found again by half of them."""
 FOLLOW_UPS = 3
@@ -71,14 +74,14 @@ class Lesson:
 
 
 LESSONS = (
-    Lesson({"bound": 30, "plain": 30}, 10, results=(1, 2), found_again=12, part="thought"),
+    Lesson({"bound": 30, "plain": 30}, 10, results=(1, 2), found_again=6, part="thought"),
     Lesson(
-        {"bound": 50, "plain": 10, "clapnq": 60}, 10, results=(3,), found_again=10, part="thought"
+        {"bound": 80, "plain": 10, "clapnq": 60}, 10, results=(3,), found_again=6, part="thought"
     ),
-    Lesson({"bound": 35, "clapnq": 25}, 10, results=(5,), found_again=8, part="thought"),
-    Lesson({"bound": 32, "clapnq": 8}, 24, results=(), found_again=0, part="search"),
+    Lesson({"bound": 90, "clapnq": 40}, 10, results=(5,), found_again=5, part="thought"),
+    Lesson({"bound": 24, "clapnq": 6}, 24, results=(), found_again=0, part="search"),
     Lesson(
-        {"bound": 24, "plain": 4, "clapnq": 18},
+        {"bound": 34, "plain": 4, "clapnq": 12},
         8,
         results=(0, 1, 2, 3, 4, 5, 5, 5, 5, 5),
         found_again=0,
@@ -131,7 +134,8 @@ def exercises(
     made: list[list[Asked]] = []
     for kind, most in lesson.searches.items():
         mine = [shelf for shelf in shelves if _kind(shelf) == kind]
-        found = [asked for shelf in mine for asked in find(shelf, lesson, rng)]
+        alike = _strangers if kind == "clapnq" and lesson.part == "thought" else find
+        found = [asked for shelf in mine for asked in alike(shelf, lesson, rng)]
         rng.shuffle(found)
         made += islice(found if calls_alone else _balanced(found), most)
     rng.shuffle(made)
@@ -139,7 +143,7 @@ def exercises(
         if calls_alone:
             yield [_search(a.question) for a in asked]
         else:
-            turns = [_turn(asked[0], a, lesson) for a in asked]
+            turns = [_turn(asked[0], a, lesson, rng) for a in asked]
             yield [*turns, *_found_again(asked[0], lesson, rng)]
 
 
@@ -178,6 +182,22 @@ def _searches(shelf: Shelf, lesson: Lesson, rng: random.Random) -> Iterator[list
         questions = {asked.question.id for asked in chosen}
         left = [asked for asked in left if asked.question.id not in questions]
         yield _with_twofold(chosen, rng)
+
+
+def _strangers(shelf: Shelf, lesson: Lesson, rng: random.Random) -> Iterator[list[Asked]]:
+    """Questions that no search has in common, on the likeliest pages of them all."""
+    asked = [a for a in (_ask(shelf, question) for question in shelf.questions) if a.results]
+    rng.shuffle(asked)
+    answered = [a for a in asked if is_answered(a.question, a.results)]
+    others = [a for a in asked if not is_answered(a.question, a.results)]
+    while answered and others:
+        pages = rng.choice(lesson.results)
+        near_misses = round(MOST_UNANSWERED * pages)
+        group = [others.pop() for _ in others[:near_misses]]
+        group += [answered.pop() for _ in answered[: pages - near_misses]]
+        results = {_page(r): r for a in group for r in _with_fewer(a, 1, rng).results}
+        mixed = rng.sample(list(results.values()), len(results))
+        yield [Asked(a.question, mixed) for a in rng.sample(group, len(group))]
 
 
 def _balanced(found: Iterable[list[Asked]]) -> Iterator[list[Asked]]:
@@ -237,14 +257,19 @@ def _search(question: Question) -> dict[str, Any]:
     return _taught(question.id, question.answerable, text, spans)
 
 
-def _turn(first: Asked, asked: Asked, lesson: Lesson) -> dict[str, Any]:
+def _turn(first: Asked, asked: Asked, lesson: Lesson, rng: random.Random) -> dict[str, Any]:
     """A question's turn as text, with what counts in it."""
     quotes, cited = findings(asked.question, asked.results)
     whole = lesson.part == "turn"
+    misread = not whole and bool(cited) and rng.random() < MISREAD
+    if misread:
+        quotes = _nearest(asked.question, asked.results)
     rest = ending(quotes, cited) if whole else [_thinking(thought(quotes, bool(cited)))]
     text, spans = _after_results(first, asked.question, rest, lesson)
     if whole and asked is not first:
         spans = spans[1:]  # the search was for the first
+    if misread:
+        spans = [_decision(text, spans)]
     return _taught(asked.question.id, bool(cited), text, spans)
 
 
@@ -286,9 +311,14 @@ def _found_again(first: Asked, lesson: Lesson, rng: random.Random) -> Iterator[d
         question = Question(id="found again", question=" ".join(words), answerable=True)
         rest = [_thinking(thought([sentence], True))]
         text, spans = _after_results(first, question, rest, lesson)
-        begin, end = spans[-1]
-        end = text.index("Answered: ", begin, end)
-        yield _taught(question.id, True, text[:end], [(begin, end)])
+        end, _ = _decision(text, spans)
+        yield _taught(question.id, True, text[:end], [(spans[-1][0], end)])
+
+
+def _decision(text: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Where the last of the assistant's messages says whether the results answer, to its end."""
+    begin, end = spans[-1]
+    return text.index("Answered: ", begin, end), end
 
 
 def findings(
@@ -310,10 +340,15 @@ def findings(
         others = [result for result in results if result not in holding]
         cited = holding + others[: max(0, CITED - len(holding))]
         return quotes, [result for result in results if result in cited]
+    return _nearest(question, results), []
+
+
+def _nearest(question: Question, results: Sequence[dict[str, Any]]) -> list[str]:
+    """The sentence of the results that shares most with the question; none where none does."""
     earlier = " ".join(m.content for m in question.history[-2:] if m.role == "user")
     passages = [Passage(r["document"], r["page"], r["text"]) for r in results]
     candidate = best_candidate(question.question, [passages], earlier)
-    return [candidate.sentence] if candidate else [], []
+    return [candidate.sentence] if candidate else []
 
 
 def _labelled_sentence(evidence: Evidence, text: str) -> str | None:

@@ -22,6 +22,7 @@ from ragevalkit.turn.protocol import split_marker
 READING = Lesson({"bound": 12, "plain": 4}, 8, results=(2, 3), found_again=3, part="thought")
 WHOLE = Lesson({"bound": 12, "plain": 4}, 8, results=(5,), found_again=2, part="turn")
 EVERY = Lesson({"bound": 1000}, 8, results=(5,), found_again=0, part="thought")
+STRANGERS = Lesson({"clapnq": 1000}, 8, results=(3, 5), found_again=0, part="thought")
 SEARCHING = Lesson({"bound": 3}, 8, results=(), found_again=0, part="search")
 NAMES = DEVELOPMENT[:2]
 
@@ -105,6 +106,19 @@ def test_most_questions_are_answered(shelves: list[Shelf]) -> None:
         assert 0.3 < answers.count(False) / len(answers) <= turns.MOST_UNANSWERED
 
 
+def test_strangers_share_one_page_of_each(shelves: list[Shelf]) -> None:
+    (plain, *_) = [replace(s, name="clapnq") for s in shelves if "bound" not in s.name]
+    made = list(turns.exercises(STRANGERS, [plain], random.Random(1)))
+    asked = [turn["id"] for exercise in made for turn in exercise]
+    assert len(asked) == len(set(asked))
+    assert {len(exercise) for exercise in made} == {3, 5}
+    for exercise in made:
+        assert len({beginning(turn) for turn in exercise}) == 1
+        pages = re.findall(r'"page":\d+,"label"', beginning(exercise[0]))
+        assert 1 <= len(pages) <= len(exercise)
+        assert 1 <= sum(not turn["answers"] for turn in exercise) < len(exercise) / 2
+
+
 def some(shelf: Shelf, answerable: bool) -> list[Question]:
     return [question for question in shelf.questions if question.answerable is answerable]
 
@@ -120,11 +134,20 @@ def test_turns_of_an_exercise_begin_alike(
 def test_reading_is_the_thought_alone(reading: list[list[dict[str, Any]]]) -> None:
     for made in reading:
         for turn in questions(made):
-            (thought,) = written(turn)
-            assert thought.startswith("<think>\nFound: ")
+            _, _, thought = turn["text"].rpartition("<think>\n")
+            assert thought.startswith("Found: ")
             assert thought.endswith(f"\nAnswered: {'yes' if turn['answers'] else 'no'}\n</think>\n")
-            assert turn["text"].endswith(thought)
+            assert written(turn) in (["<think>\n" + thought], ["Answered: yes\n</think>\n"])
             assert "tool_call>" not in turn["text"]
+
+
+def test_yes_is_taught_behind_a_misread_sentence_too(
+    reading: list[list[dict[str, Any]]], whole: list[list[dict[str, Any]]]
+) -> None:
+    thoughts = [t for made in reading for t in questions(made) if t["answers"]]
+    misread = [turn for turn in thoughts if "Found: " not in written(turn)[0]]
+    assert 0.15 < len(misread) / len(thoughts) < 0.5
+    assert all("Found: " in "".join(written(t)) for made in whole for t in made)
 
 
 def test_a_sentence_is_found_again_by_its_words(
