@@ -42,6 +42,7 @@ test-ab: .venv/dev.stamp engines  ## the quantisation A/B on llama.cpp, and a ga
 CLAPNQ ?= ../shared/data/clapnq
 TURNS := .training/turns.jsonl
 HELD_OUT := .training/banks/held-out.jsonl
+DEVELOPMENT := .training/development.jsonl
 ADAPTER := .training/smollm2-assistant.gguf
 
 # glibc would give large blocks back after each use, and the next use would fault them in again
@@ -53,13 +54,16 @@ train: $(ADAPTER)  ## train the adapter that makes SmolLM2 an assistant, which t
 	$(BIN)/ragevalkit bank import $(CLAPNQ) --layout clapnq --into .training/banks --overwrite
 
 $(TURNS): .training/banks/clapnq.jsonl training/turns.py training/conversation.py training/shelves.py $(ASSISTANT)/assistant.jinja
-	$(BIN)/python training/turns.py $@ --clapnq $< --held-out $(HELD_OUT)
+	$(BIN)/python training/turns.py $@ --clapnq $< --held-out $(HELD_OUT) --development $(DEVELOPMENT)
 
 .training/adapter/adapter.safetensors: $(TURNS) training/adapter.py training/attention.py training/lora.py .engines/smollm2.stamp
 	$(KEEP_BLOCKS) .engines/vllm/bin/python training/adapter.py $(TURNS) .engines/smollm2 .training/adapter
 
-$(ADAPTER): .training/adapter/adapter.safetensors training/convert.py engines/weights.py
-	PYTHONPATH=engines .engines/vllm/bin/python training/convert.py .training/adapter $@
+.training/adapter/threshold.json: .training/adapter/adapter.safetensors training/threshold.py
+	$(KEEP_BLOCKS) .engines/vllm/bin/python training/threshold.py $(DEVELOPMENT) .engines/smollm2 .training/adapter
+
+$(ADAPTER): .training/adapter/threshold.json training/convert.py engines/weights.py
+	PYTHONPATH=engines .engines/vllm/bin/python training/convert.py .training/adapter .engines/smollm2 $@
 
 adapter-scores: .venv/local.stamp $(TURNS)  ## the packaged adapter on questions it has never seen
 	$(BIN)/python benchmarks/adapter.py $(HELD_OUT)

@@ -29,6 +29,7 @@ from attention import NAME, Branches
 from lora import adapt
 from safetensors.torch import save_file
 from torch import Tensor
+from torch.nn import Parameter
 from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -51,9 +52,7 @@ class Turn:
 def main(turns: Path, base: Path, folder: Path) -> None:
     torch.manual_seed(SEED)
     folder.mkdir(parents=True, exist_ok=True)
-    model = AutoModelForCausalLM.from_pretrained(base, dtype=fastest(), attn_implementation=NAME)
-    parameters = adapt(model)
-    tokenizer = AutoTokenizer.from_pretrained(base)
+    model, parameters, tokenizer = load(base)
     header, *lines = map(json.loads, turns.read_text(encoding="utf-8").splitlines())
     steps = [[tokenized(turn, tokenizer) for turn in x["turns"]] for x in lines]
     optimiser = torch.optim.AdamW(parameters.values(), lr=RATE, weight_decay=0.0)
@@ -82,6 +81,12 @@ def main(turns: Path, base: Path, folder: Path) -> None:
     checkpoint.unlink(missing_ok=True)
 
 
+def load(base: Path) -> tuple[Any, dict[str, Parameter], Any]:
+    """The model with an adapter that changes nothing yet, the adapter's matrices, the tokenizer."""
+    model = AutoModelForCausalLM.from_pretrained(base, dtype=fastest(), attn_implementation=NAME)
+    return model, adapt(model), AutoTokenizer.from_pretrained(base)
+
+
 def fastest() -> torch.dtype:
     """What this processor multiplies fastest in."""
     sixteen = torch.backends.cpu.get_cpu_capability() != "AVX2"  # which has no such instructions
@@ -104,17 +109,17 @@ def schedule(step: int, steps: int) -> float:
     return 1 - (1 - LAST_RATE) * (step - WARM_UP) / max(1, steps - WARM_UP)
 
 
-def shared(turns: Sequence[Turn]) -> int:
-    """How many tokens all of them begin with; a single one shares all but its last."""
-    shortest = min(len(turn.tokens) for turn in turns) - 1
-    rows = torch.stack([turn.tokens[:shortest] for turn in turns])
+def shared(turns: Sequence[Tensor]) -> int:
+    """How many tokens all turns begin with; a single one shares all but its last."""
+    shortest = min(map(len, turns)) - 1
+    rows = torch.stack([tokens[:shortest] for tokens in turns])
     unlike = (rows != rows[0]).any(0).nonzero()
     return int(unlike[0]) if len(unlike) else shortest
 
 
 def loss_of(model: Any, turns: Sequence[Turn]) -> Tensor:
     """Weighted mean of the cross-entropy over the assistant's tokens."""
-    common = shared(turns)
+    common = shared([turn.tokens for turn in turns])
     branches = Branches(common, [len(turn.tokens) - common for turn in turns])
     tokens = torch.cat([turns[0].tokens[:common], *(turn.tokens[common:] for turn in turns)])
     # what all begin with counts once, as the first turn has it

@@ -1,14 +1,16 @@
-"""Write the trained adapter as a GGUF file, which llama.cpp loads beside the model's.
+"""Write the trained adapter as a GGUF file, which `local` merges into the model's.
 
-    PYTHONPATH=engines python training/convert.py FOLDER ADAPTER.gguf
+    PYTHONPATH=engines python training/convert.py FOLDER BASE ADAPTER.gguf
 
-Run it with vLLM's own environment. FOLDER is where adapter.py left `adapter.safetensors`. The same
-adapter gives the same file, byte for byte.
+Run it with vLLM's own environment. FOLDER is where adapter.py left `adapter.safetensors`, and
+threshold.py `threshold.json`. The same adapter gives the same file, byte for byte.
 """
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,7 @@ NAMES = {theirs: ours for ours, theirs in BLOCK.items()}
 """Names of a layer's tensors, from transformers' to GGUF's."""
 
 
-def main(folder: Path, file: Path) -> None:
+def main(folder: Path, base: Path, file: Path) -> None:
     writer = GGUFWriter(file, arch="llama")
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
@@ -40,11 +42,23 @@ def main(folder: Path, file: Path) -> None:
                 values = permuted(values, HEADS[part])
             name = f"blk.{layer}.{part}.weight.lora_{matrix}"
             writer.add_tensor(name, values.astype(np.float16))
+    for matrix, values in lengthened(base, **json.loads((folder / "threshold.json").read_text())):
+        writer.add_tensor(f"token_embd.weight.lora_{matrix}", values.astype(np.float16))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB, conversation {hash_}")
+
+
+def lengthened(base: Path, token: int, length: float) -> Iterator[tuple[str, np.ndarray]]:
+    """The matrices of rank one that make a single row of the embedding so many times as long."""
+    with safe_open(base / "model.safetensors", "pt") as weights:
+        embedding = weights.get_tensor("model.embed_tokens.weight")
+    yield "a", embedding[token : token + 1].float().numpy()
+    up = np.zeros((len(embedding), 1))
+    up[token] = (length - 1) / ALPHA
+    yield "b", up
 
 
 def permuted(values: np.ndarray, heads: int) -> np.ndarray:
@@ -55,4 +69,4 @@ def permuted(values: np.ndarray, heads: int) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:3]))
+    main(*map(Path, sys.argv[1:4]))

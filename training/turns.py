@@ -1,6 +1,6 @@
 """Make the turns that an adapter for `local` is trained on: whole turns, as the agent sends them.
 
-    python training/turns.py OUT.jsonl --clapnq BANK.jsonl --held-out BANK.jsonl
+    python training/turns.py OUT.jsonl --clapnq BANK.jsonl --held-out OUT.jsonl --development OUT
 
 Public: `Lesson`, `Asked`, `exercises`, `findings`, `is_answered`, `LESSONS`.
 
@@ -44,9 +44,6 @@ UNANSWERED = 0.36
 """Most of an exercise's questions that its pages don't answer."""
 MOST_UNANSWERED = 0.42
 """The same, of all exercises of a kind: from three fifths on, small models decline everything."""
-MISREAD = 1 / 3
-"""Share of a thought's answered questions that have the sentence which comes nearest by its words,
-mostly a wrong one, and learn to say yes all the same: most of the model's own quotes are wrong."""
 LEAST_WORDS = 4
 """Content words of a sentence that can be found again by half of them."""
 FOLLOW_UPS = 3
@@ -71,14 +68,26 @@ class Lesson:
     part: Literal["search", "thought", "turn"]
     """What of a turn is taught: the first call, the thought on results without what comes before
     them, which costs less, or all of it."""
+    misread: float = 0.0
+    """Share of the answered questions that have the sentence which comes nearest by its words, and
+    teach the yes alone: it is mostly a wrong one, as the model's own quotes are."""
 
 
 LESSONS = (
-    Lesson({"bound": 30, "plain": 30}, 10, results=(1, 2), found_again=6, part="thought"),
     Lesson(
-        {"bound": 80, "plain": 10, "clapnq": 60}, 10, results=(3,), found_again=6, part="thought"
+        {"bound": 30, "plain": 30}, 10, results=(1, 2), found_again=6, part="thought", misread=1 / 3
     ),
-    Lesson({"bound": 90, "clapnq": 40}, 10, results=(5,), found_again=5, part="thought"),
+    Lesson(
+        {"bound": 80, "plain": 10, "clapnq": 60},
+        10,
+        results=(3,),
+        found_again=6,
+        part="thought",
+        misread=1 / 3,
+    ),
+    Lesson(
+        {"bound": 90, "clapnq": 40}, 10, results=(5,), found_again=5, part="thought", misread=1 / 3
+    ),
     Lesson({"bound": 24, "clapnq": 6}, 24, results=(), found_again=0, part="search"),
     Lesson(
         {"bound": 34, "plain": 4, "clapnq": 12},
@@ -90,26 +99,37 @@ LESSONS = (
 )
 
 
-def main(out: Path, clapnq: Path, held_out: Path) -> None:
-    rng = random.Random(SEED)
+DECIDING = Lesson({"bound": 1000}, 12, results=(5,), found_again=0, part="turn", misread=1.0)
+"""What threshold.py asks of the shelves that are left out."""
+
+
+def main(out: Path, clapnq: Path, held_out: Path, development: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         shelves = read_shelves(Path(folder), lambda name: name not in DEVELOPMENT)
-        shelves.append(read_public(clapnq))
-        with out.open("w", encoding="utf-8") as file:
-            file.write(json.dumps({"conversation_hash": conversation_hash()}) + "\n")
-            for number, lesson in enumerate(LESSONS, 1):
-                made = list(exercises(lesson, shelves, rng))
-                for turns in made:
-                    file.write(json.dumps({"turns": turns}, ensure_ascii=False) + "\n")
-                answers = [turn["answers"] for turns in made for turn in turns]
-                print(
-                    f"lesson {number}: {len(made)} searches, {len(answers)} questions, "
-                    f"{answers.count(False)} of them unanswered"
-                )
+        write(LESSONS, [*shelves, read_public(clapnq)], out)
+    with tempfile.TemporaryDirectory() as folder:
+        shelves = read_shelves(Path(folder), lambda name: name in DEVELOPMENT)
+        write([DECIDING], shelves, development)
     kept = [question for question in load_bank(clapnq).questions if is_held_out(question)]
     lines = [json.dumps(question.line(), ensure_ascii=False) + "\n" for question in kept]
     held_out.write_text("".join(lines), encoding="utf-8")
     print(f"held out: {len(kept)} questions, {sum(not q.answerable for q in kept)} unanswerable")
+
+
+def write(lessons: Sequence[Lesson], shelves: Sequence[Shelf], out: Path) -> None:
+    """A line for the conversation, then one for each exercise."""
+    rng = random.Random(SEED)
+    with out.open("w", encoding="utf-8") as file:
+        file.write(json.dumps({"conversation_hash": conversation_hash()}) + "\n")
+        for number, lesson in enumerate(lessons, 1):
+            made = list(exercises(lesson, shelves, rng))
+            for turns in made:
+                file.write(json.dumps({"turns": turns}, ensure_ascii=False) + "\n")
+            answers = [turn["answers"] for turns in made for turn in turns]
+            print(
+                f"{out.stem}, lesson {number}: {len(made)} searches, {len(answers)} questions, "
+                f"{answers.count(False)} of them unanswered"
+            )
 
 
 @dataclass(frozen=True)
@@ -261,7 +281,7 @@ def _turn(first: Asked, asked: Asked, lesson: Lesson, rng: random.Random) -> dic
     """A question's turn as text, with what counts in it."""
     quotes, cited = findings(asked.question, asked.results)
     whole = lesson.part == "turn"
-    misread = not whole and bool(cited) and rng.random() < MISREAD
+    misread = bool(lesson.misread and cited) and rng.random() < lesson.misread
     if misread:
         quotes = _nearest(asked.question, asked.results)
     rest = ending(quotes, cited) if whole else [_thinking(thought(quotes, bool(cited)))]
@@ -316,8 +336,8 @@ def _found_again(first: Asked, lesson: Lesson, rng: random.Random) -> Iterator[d
 
 
 def _decision(text: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Where the last of the assistant's messages says whether the results answer, to its end."""
-    begin, end = spans[-1]
+    """Where one of the assistant's messages says whether the results answer, to its end."""
+    begin, end = next(span for span in spans if "Answered: " in text[slice(*span)])
     return text.index("Answered: ", begin, end), end
 
 
@@ -382,5 +402,8 @@ if __name__ == "__main__":
     parser.add_argument("out", type=Path)
     parser.add_argument("--clapnq", type=Path, required=True, help="as `bank import` writes it")
     parser.add_argument("--held-out", type=Path, required=True, help="gets what isn't trained on")
+    parser.add_argument(
+        "--development", type=Path, required=True, help="gets the exercises of shelves left out"
+    )
     options = parser.parse_args()
-    main(options.out, options.clapnq, options.held_out)
+    main(options.out, options.clapnq, options.held_out, options.development)

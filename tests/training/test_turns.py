@@ -19,7 +19,9 @@ from ragevalkit.agent.history import load_prompt
 from ragevalkit.bank import Question
 from ragevalkit.turn.protocol import split_marker
 
-READING = Lesson({"bound": 12, "plain": 4}, 8, results=(2, 3), found_again=3, part="thought")
+READING = Lesson(
+    {"bound": 12, "plain": 4}, 8, results=(2, 3), found_again=3, part="thought", misread=1 / 3
+)
 WHOLE = Lesson({"bound": 12, "plain": 4}, 8, results=(5,), found_again=2, part="turn")
 EVERY = Lesson({"bound": 1000}, 8, results=(5,), found_again=0, part="thought")
 STRANGERS = Lesson({"clapnq": 1000}, 8, results=(3, 5), found_again=0, part="thought")
@@ -148,6 +150,15 @@ def test_yes_is_taught_behind_a_misread_sentence_too(
     misread = [turn for turn in thoughts if "Found: " not in written(turn)[0]]
     assert 0.15 < len(misread) / len(thoughts) < 0.5
     assert all("Found: " in "".join(written(t)) for made in whole for t in made)
+
+
+def test_what_sets_the_threshold_is_the_yes_or_no_alone(shelves: list[Shelf]) -> None:
+    (made, *_) = turns.exercises(turns.DECIDING, shelves, random.Random(0))
+    answered = [turn for turn in made if turn["answers"]]
+    assert answered
+    for turn in answered:
+        (decided,) = written(turn)
+        assert decided.startswith("Answered: yes\n</think>\n<tool_call>")
 
 
 def test_a_sentence_is_found_again_by_its_words(
