@@ -117,16 +117,24 @@ def shared(turns: Sequence[Tensor]) -> int:
     return int(unlike[0]) if len(unlike) else shortest
 
 
+def states_of(model: Any, turns: Sequence[Tensor]) -> tuple[Tensor, Branches]:
+    """The last layer's states of turns that begin alike: (tokens, width), and their division."""
+    common = shared(turns)
+    branches = Branches(common, [len(tokens) - common for tokens in turns])
+    states = model.model(
+        branches.joined(turns)[None],
+        position_ids=branches.positions(),
+        use_cache=False,
+        branches=branches,
+    ).last_hidden_state
+    return states[0], branches
+
+
 def loss_of(model: Any, turns: Sequence[Turn]) -> Tensor:
     """Weighted mean of the cross-entropy over the assistant's tokens."""
-    common = shared([turn.tokens for turn in turns])
-    branches = Branches(common, [len(turn.tokens) - common for turn in turns])
-    tokens = torch.cat([turns[0].tokens[:common], *(turn.tokens[common:] for turn in turns)])
-    # what all begin with counts once, as the first turn has it
-    weights = torch.cat([turns[0].weights[:common], *(turn.weights[common:] for turn in turns)])
-    states = model.model(
-        tokens[None], position_ids=branches.positions(), use_cache=False, branches=branches
-    ).last_hidden_state[0]
+    states, branches = states_of(model, [turn.tokens for turn in turns])
+    tokens = branches.joined([turn.tokens for turn in turns])
+    weights = branches.joined([turn.weights for turn in turns])
     places = weights.nonzero()[:, 0]
     logits = model.lm_head(states[branches.previous()[places]]).float()
     losses = cross_entropy(logits, tokens[places], reduction="none")
@@ -139,14 +147,19 @@ def saved(file: Path, parameters: dict[str, Any], optimiser: Any, done: int) -> 
     file.with_suffix(".part").replace(file)
 
 
+def take_up(parameters: dict[str, Parameter], values: dict[str, Tensor]) -> None:
+    """Give the adapter's matrices the values that they had."""
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(values[name])
+
+
 def restored(file: Path, parameters: dict[str, Any], optimiser: Any) -> int:
     """How many steps a checkpoint has behind it, which is taken up; 0 where there is none."""
     if not file.exists():
         return 0
     state = torch.load(file, weights_only=True)
-    with torch.no_grad():
-        for name, parameter in parameters.items():
-            parameter.copy_(state["parameters"][name])
+    take_up(parameters, state["parameters"])
     optimiser.load_state_dict(state["optimiser"])
     return int(state["done"])
 

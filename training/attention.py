@@ -9,6 +9,7 @@ with transformers under `NAME`; the model is called with `branches=`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,13 @@ class Branches:
         begins = torch.tensor([self.common, *self.rests]).cumsum(0)[:-1]
         before[begins] = self.common - 1
         return before
+
+    def joined(self, turns: Sequence[Tensor]) -> Tensor:
+        """What the turns' tokens have each, as a sequence: (tokens,).
+
+        What all begin with is the first turn's.
+        """
+        return torch.cat([turns[0][: self.common], *(turn[self.common :] for turn in turns)])
 
     def split(self, states: Tensor) -> tuple[Tensor, ...]:
         """States of shape (1, heads, tokens, width): those of the beginning, then each rest's."""

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from adapter import load, shared
-from attention import Branches
+from adapter import load, states_of, take_up
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -33,8 +32,7 @@ DECISION = "\nAnswered:"
 
 def main(development: Path, base: Path, folder: Path) -> None:
     model, parameters, tokenizer = load(base)
-    for name, trained in load_file(folder / "adapter.safetensors").items():
-        parameters[name].data.copy_(trained)
+    take_up(parameters, load_file(folder / "adapter.safetensors"))
     yes, no = (tokenizer(word)["input_ids"][0] for word in (" yes", " no"))
     _, *lines = map(json.loads, development.read_text(encoding="utf-8").splitlines())
     needed: dict[bool, list[float]] = {True: [], False: []}
@@ -56,16 +54,9 @@ def decisions(model: Any, tokenizer: Any, turns: Sequence[dict[str, Any]]) -> It
     """Of each turn the logits of the word that says whether the question is answered: (words,)."""
     before = [text[: text.index(DECISION) + len(DECISION)] for text in (t["text"] for t in turns)]
     tokens = [torch.tensor(tokenizer(text, add_special_tokens=False).input_ids) for text in before]
-    common = shared(tokens)
-    branches = Branches(common, [len(t) - common for t in tokens])
     with torch.no_grad():
-        states = model.model(
-            torch.cat([tokens[0][:common], *(t[common:] for t in tokens)])[None],
-            position_ids=branches.positions(),
-            use_cache=False,
-            branches=branches,
-        ).last_hidden_state
-        for rest in branches.split(states[None])[1:]:
+        states, branches = states_of(model, tokens)
+        for rest in branches.split(states[None, None])[1:]:
             yield model.lm_head(rest[0, 0, -1]).float()
 
 

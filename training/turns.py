@@ -150,12 +150,10 @@ def exercises(
 ) -> Iterator[list[dict[str, Any]]]:
     """The turns of each exercise, in an order that mixes the shelves."""
     calls_alone = lesson.part == "search"
-    find = _first_calls if calls_alone else _searches
     made: list[list[Asked]] = []
     for kind, most in lesson.searches.items():
         mine = [shelf for shelf in shelves if _kind(shelf) == kind]
-        alike = _strangers if kind == "clapnq" and lesson.part == "thought" else find
-        found = [asked for shelf in mine for asked in alike(shelf, lesson, rng)]
+        found = [asked for shelf in mine for asked in _found(shelf, lesson, rng)]
         rng.shuffle(found)
         made += islice(found if calls_alone else _balanced(found), most)
     rng.shuffle(made)
@@ -169,6 +167,15 @@ def exercises(
 
 def _kind(shelf: Shelf) -> str:
     return "bound" if "bound" in shelf.name else "clapnq" if shelf.name == "clapnq" else "plain"
+
+
+def _found(shelf: Shelf, lesson: Lesson, rng: random.Random) -> Iterator[list[Asked]]:
+    """The questions of each exercise that the lesson can have from the shelf."""
+    if lesson.part == "search":
+        return _first_calls(shelf, lesson, rng)
+    if lesson.part == "thought" and _kind(shelf) == "clapnq":
+        return _strangers(shelf, lesson, rng)
+    return _searches(shelf, lesson, rng)
 
 
 def _first_calls(shelf: Shelf, lesson: Lesson, rng: random.Random) -> Iterator[list[Asked]]:
